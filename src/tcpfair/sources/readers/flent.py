@@ -88,8 +88,6 @@ class _File(BaseModel):
 
 def sniff(path: Path) -> bool:
     """Whether a file is JSON with the words of Flent's format, which iperf3's reports do not have."""
-    if not path.is_file():
-        return False
     start = head(path)
     if not start.lstrip("﻿ \r\n\t").startswith("{"):
         return False

@@ -42,19 +42,17 @@ from tcpfair.sources.readers.observed import (
     end_of,
     none_of,
 )
-from tcpfair.sources.readers.readings import from_intervals
+from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing
 
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-MAX_FLOWS = 10_000
 # made once: a log may have thousands of flows
 NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
-__all__ = ["ACCEPTS", "NAME", "read", "read_report", "sniff"]
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 

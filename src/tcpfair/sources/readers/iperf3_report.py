@@ -25,12 +25,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
+from tcpfair.sources.readers.readings import MAX_SPAN_S
 from tcpfair.sources.readers.text import decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
-MAX_TEST_S = 86_400.0
 MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: still adds up exactly
 LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later
 SAME_S = 0.01  # two ways to count one interval
@@ -42,7 +42,7 @@ _SPACE = re.compile(r"\s*")
 _BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # what a shell adds when it keeps errors in the same file
 UDP = "udp"  # in place of a congestion control, which UDP has not
 
-Seconds = Annotated[float, Field(ge=0, le=MAX_TEST_S)]
+Seconds = Annotated[float, Field(ge=0, le=MAX_SPAN_S)]
 Bps = Annotated[float, Field(ge=0, le=1e15)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
 Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems that do not tell

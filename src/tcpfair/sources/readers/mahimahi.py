@@ -49,7 +49,7 @@ _BLOCK_BYTES = 1 << 22
 
 def sniff(path: Path) -> bool:
     """Whether a file begins as a log of mm-link does."""
-    return path.is_file() and bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
+    return bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
 
 
 @naming_file

@@ -115,8 +115,6 @@ def _files(folder: Path) -> list[Path]:
 
 def _kind(path: Path) -> str:
     """events, variables or '', told by the first lines."""
-    if not path.is_file():
-        return ""
     start = head(path).encode(errors="replace").split(b"\n")[:50]
     first = next((line for line in start if not line.startswith(b"v ")), b"")
     if _EVENT.match(first):
@@ -243,15 +241,9 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
         if total[-1] <= 0:
             remarks.append(f"{key}: left out, no payload is delivered")
             continue
+        origin, known = "receiver: arrivals of ns-2's trace, in order", {"total_received_bytes": total_received}
         flow = ObservedFlow(
-            name=key,
-            file=files[0],
-            times_s=times_s,
-            total_bytes=total,
-            total_received_bytes=total_received,
-            interval_s=readings.PACKET_INTERVAL_S,
-            offset_s=start_s,
-            origin="receiver: arrivals of ns-2's trace, in order",
+            key, files[0], times_s, total, readings.PACKET_INTERVAL_S, origin, offset_s=start_s, **known
         )
         flows.append(flow)
     return flows
@@ -303,16 +295,11 @@ def _of_acks(
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 tells of no start
             t_s, total = t_s[1:], total[1:] - total[1]
-        flow = ObservedFlow(
-            name=key,
-            file=files[0],
-            times_s=t_s,
-            total_bytes=total,
-            interval_s=max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
-            origin="sender: ack_ of ns-2's trace",
-            offset_s=float(t_s[0]),
+        usual_s, origin = (
+            max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
+            "sender: ack_ of ns-2's trace",
         )
-        flows.append(flow)
+        flows.append(ObservedFlow(key, files[0], t_s, total, usual_s, origin, offset_s=float(t_s[0])))
     return flows
 
 

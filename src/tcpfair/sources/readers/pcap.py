@@ -59,7 +59,7 @@ WRONG = {
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a pcap or pcapng, plain or packed."""
-    return path.is_file() and _is_capture(head_bytes(path))
+    return _is_capture(head_bytes(path))
 
 
 @naming_file

@@ -46,8 +46,9 @@ from tcpfair.sources.readers.polls import (
     PollStore,
     Socket,
 )
+from tcpfair.sources.readers.readings import MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
 
 NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
@@ -58,7 +59,6 @@ BYTES_AT_ONCE = 1 << 24
 MAX_SOCKET_BYTES = 5 * MAX_LINE_BYTES
 MAX_STEPS = 20
 SAME_POLL_S = 0.02  # between the stamps of the lines of one poll
-DAY_S = 86_400.0
 
 # --- time stamps ---------------------------------------------------------------------------------------------------
 
@@ -174,8 +174,6 @@ _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 def sniff(path: Path) -> bool:
     """Whether the file begins with polls of ``ss -t``: a socket's line and fields that ``-i`` adds."""
-    if not path.is_file():
-        return False
     begin = head_bytes(path)
     if not re.search(rb"[ \t](?:cwnd|rto):\d", begin):
         return False
@@ -217,7 +215,6 @@ class _Log:
         self.is_fresh = True  # a poll began, and no socket since
         self.seen: set[int] = set()  # sockets of the current poll
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
-        self.ccs: dict[bytes | None, int] = {b"": self.store.cc("")}
         self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
         self.is_wall = self.is_whole = True
         self.first_strange = self.strange_count = self.without_stamp = 0
@@ -269,8 +266,8 @@ class _Log:
         if self.stamp is not None:
             if begins_poll and self.is_fresh:
                 self.store.polls([self.stamp.t_s + self.midnights_s])  # it showed no socket
-            if stamp.wraps and stamp.t_s < self.stamp.t_s - DAY_S / 2:
-                self.midnights_s += DAY_S
+            if stamp.wraps and stamp.t_s < self.stamp.t_s - MAX_SPAN_S / 2:
+                self.midnights_s += MAX_SPAN_S
         self.stamp = stamp
         self.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
@@ -310,8 +307,8 @@ class _Log:
         at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
         records = {name: owner[place[here]] for name, here in at.items()}
         for name, of in records.items():
-            for i in np.flatnonzero(of[1:] == of[:-1])[:1]:
-                raise InputError(f"{name}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
+            twice = of[1:] == of[:-1]
+            refuse_first(twice, lambda i, n=name, of=of: f"{n}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
         shown: dict[str, np.ndarray] = {}
         for key, (name, form, largest) in _FIELDS.items():
             told, of = values.take(at[name]), records[name]
@@ -321,15 +318,15 @@ class _Log:
                 raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
             for i in np.flatnonzero(numbers > largest)[:1]:
-                says = f"{numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}"
-                raise InputError(f"{name}: {says}")
+                raise InputError(f"{name}: {numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}")
             shown[key] = np.full(len(texts), -1, numbers.dtype)
             shown[key][of] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
-        for i in np.flatnonzero((acked > sent + 65_536) & (sent >= 0))[:1]:
-            says = f"{acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
-            raise InputError(f"bytes_acked: {says}")
+        refuse_first(
+            (acked > sent + 65_536) & (sent >= 0),
+            lambda i: f"bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output",
+        )
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
@@ -341,7 +338,6 @@ class _Log:
             {
                 "socket": sockets,
                 "poll": polls,
-                "cc": [self._cc(name) for name in words.take(pa.array(before, mask=before < 0)).to_pylist()],
                 "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
                 "cwnd": shown["cwnd"],
                 "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
@@ -353,14 +349,13 @@ class _Log:
                 "busy_ms": shown["busy"],
             }
         )
-        self.store.add(rows[has_state].clip(lower=0))
+        names = words.take(pa.array(before, mask=before < 0)).to_pylist()
+        self.store.add(rows.clip(lower=0).assign(cc=[*map(_algorithm, names)])[has_state])
 
-    def _cc(self, name: bytes | None) -> int:
-        """Number of the algorithm."""
-        if name not in self.ccs:
-            known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name or b"") else name
-            self.ccs[name] = self.store.cc(known.decode())
-        return self.ccs[name]
+
+def _algorithm(word: bytes | None) -> str:
+    """The algorithm that a word is the name of, '' when it is none."""
+    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or b"") else word.decode()
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -385,9 +380,10 @@ def read(path: Path, said: Sidecar) -> Observed:
             raise InputError(f"{says}")
     remarks = _set_clock(log)
     found = polled.candidates(log.store, said, _states)
-    totals = {one.flow.ends: one.total_bytes for one in found}
+    totals = {flow.ends: flow.total_bytes[-1] for flow in found}
     # without the small direction of connections that carry a hundred times as much the other way
-    flows = [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * totals.get(one.flow.ends[::-1], 0.0)]
+    share = polled.CONTROL_SHARE
+    flows = [flow for flow in found if flow.total_bytes[-1] >= share * totals.get(flow.ends[::-1], 0.0)]
     left = [
         (log.cut, "the file ends within a socket's line: its last poll is left out"),
         (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),

@@ -22,11 +22,17 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import COOKIE_BYTES, Clock, PollStore, Socket, from_choice_of_algorithm, windows
+from tcpfair.sources.readers.polls import Clock, PollStore, Socket, from_choice_of_algorithm
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, head, located, naming_file, read_csv, read_csv_blocks
-
-__all__ = ["COOKIE_BYTES", "windows"]
+from tcpfair.sources.readers.text import (
+    check_increasing,
+    head,
+    located,
+    naming_file,
+    read_csv,
+    read_csv_blocks,
+    refuse_first,
+)
 
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
@@ -59,7 +65,7 @@ OPTIONAL = {
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a CSV whose first line names the columns of TCP_INFO."""
-    return path.is_file() and set(COLUMNS) <= set(_header(path))
+    return set(COLUMNS) <= set(_header(path))
 
 
 def _header(path: Path) -> list[str]:
@@ -84,24 +90,19 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store = PollStore(path, Clock(is_wall=True))
+    store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
-        for row in np.flatnonzero(steps_s < 0)[:1]:
-            raise InputError(
-                f"t: must increase from row to row (line {table.index[row]}); give one recording, in order of time"
-            )
+        refuse_first(steps_s < 0, lambda i, at=table.index: f"t: must increase from row to row (line {at[i]}); {later}")
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
         names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]
         number, keys = pd.factorize(pd.MultiIndex.from_frame(table[names]))
         sockets = np.array([store.socket(_socket(dict(zip(names, key, strict=True)))) for key in keys])
-        cc_number, cc_names = pd.factorize(table["cc"])
-        cc = np.array([store.cc(name) for name in cc_names])[cc_number]
         if "busy_us" in table:
             table["busy_ms"] = table["busy_us"] // US_PER_MS
-        store.add(table.assign(socket=sockets[number], poll=poll, cc=cc))
+        store.add(table.assign(socket=sockets[number], poll=poll))
     return store
 
 
@@ -132,11 +133,3 @@ def read_polls(path: Path) -> pd.DataFrame:
         if polls["cc"].nunique() > 1:
             raise InputError(polled.ALGORITHM_CHANGES)
     return polls
-
-
-def events(polls: pd.DataFrame, t_s: np.ndarray, flow_id: int) -> pd.DataFrame:
-    """`losses` of one flow as rows of a trace's table, with polls at ``t_s`` (polls,)."""
-    table = polled.losses(polls, t_s)
-    table.insert(0, "flow_id", flow_id)
-    table.insert(0, "run_id", 0)
-    return table

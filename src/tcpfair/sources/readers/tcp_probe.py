@@ -75,7 +75,7 @@ _LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 
 def sniff(path: Path) -> bool:
     """Whether the file begins with lines of the probe."""
-    text = head(path).replace("\r\n", "\n") if path.is_file() else ""
+    text = head(path).replace("\r\n", "\n")
     return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
@@ -145,7 +145,7 @@ class _Log:
         self.store.polls(table["t_s"].to_numpy())
         rows = table.assign(
             poll=poll,
-            cc=self.store.cc(""),
+            cc="",
             cwnd=table["snd_cwnd"],
             ssthresh=table["known"].clip(upper=INFINITE_SSTHRESH),
             rtt_us=table["srtt"],
@@ -211,14 +211,14 @@ def read(path: Path, said: Sidecar) -> Observed:
     remarks = _module_rtts(log) if log.is_module else []
     _drop_receivers_and_twins(log.store)
     found = polled.candidates(log.store, said, _states)
-    senders = [one for one in found if one.total_bytes > 0]
+    senders = [one for one in found if one.total_bytes[-1] > 0]
     receivers = len(found) - len(senders)
     said_of = {
         f"left out as receivers, whose snd_una does not move: {receivers} connections": receivers,
         f"the kernel lost {log.lost} events for want of buffer: losses may be missing": log.lost,
         "the file ends within a line, which is left out": log.cut,
         "the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml": any(
-            one.flow.rtt_s > 0 for one in senders
+            one.rtt_s > 0 for one in senders
         ),
     }
     after = [text for text, holds in said_of.items() if holds]

@@ -27,8 +27,8 @@ from tcpfair.papers.recordings import SIDECAR
 from tcpfair.papers.scenario import one_line
 from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
+from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
-from tcpfair.sources.readers.polls import smallest_rtt_s
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
@@ -121,7 +121,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
         if polls_file:
             with located(polls_file):
-                flow, resent_of_flow = _polled(flow, flow_id, polls_file, meta)
+                flow, resent_of_flow = _polled(flow, polls_file, meta)
             resent += resent_of_flow
             polls_files.append(polls_file)
         reports.append(file)
@@ -198,7 +198,7 @@ def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> Observe
     )
 
 
-def _polled(flow: ObservedFlow, flow_id: int, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
+def _polled(flow: ObservedFlow, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
     """A flow with the windows and events of its polls, and how many packets they say were sent again.
 
     Bytes in time must be the report's and the RTT that of meta.json: else files were swapped, or t0 is another.
@@ -206,18 +206,17 @@ def _polled(flow: ObservedFlow, flow_id: int, path: Path, meta: Meta) -> tuple[O
     polls = tcp_info.read_polls(path)
     t_s = _run_time_s(polls, meta) - flow.offset_s
     acked = polls["bytes_acked"].to_numpy(dtype=float)
-    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
+    is_whole = acked[0] <= polled.COOKIE_BYTES
     conservation.refuse_other_bytes(flow, t_s, acked, f"{path}: bytes_acked", from_start=is_whole)
-    smallest_s, queue_s = smallest_rtt_s(polls), 0.0
+    smallest_s, queue_s = polled.smallest_rtt_s(polls), 0.0
     if flow.offset_s > min(meta.start[: len(meta.cc)]):  # a full queue hides the RTT from who comes later
         queue_s = meta.buf_bytes * BITS_PER_BYTE / meta.rate
     if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
         says = f"an RTT of {flow.rtt_s * MS_PER_S:g} ms and a queue of {queue_s * MS_PER_S:.3g} ms"
         smallest = f"min_rtt_us: {smallest_s * MS_PER_S:.4g} ms"
         raise InputError(f"{smallest}, but {META} says {says}; correct the one that is wrong")
-    events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
-    polled = replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
-    return polled, int(polls["total_retrans"].iloc[-1])
+    windows = pd.DataFrame({"t_s": t_s, **polled.windows(polls)})
+    return replace(flow, windows=windows, events=polled.losses(polls, t_s)), int(polls["total_retrans"].iloc[-1])
 
 
 def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
