@@ -22,14 +22,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from tcpfair.errors import InputError
-from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, located, naming_file, read_json, refuse_first, refusing
+from tcpfair.sources.readers.text import head, located, naming_file, read_json, refuse_first, refusing, validated
 from tcpfair.units import MS_PER_S
 
 NAME = "flent"
@@ -40,7 +39,6 @@ MAX_POINTS = readings.MAX_OF_FLOW // 2
 ROUNDING_S = 0.005  # netperf prints ms
 BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
-MAX_MESSAGE = 600  # what is quoted of a damaged file may be long
 BOUNDS = {  # of the numbers of a point
     "t": readings.WALL_CLOCK_S,
     "dur": (1e-6, readings.MAX_SPAN_S),
@@ -98,10 +96,7 @@ def sniff(path: Path) -> bool:
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a test. Raises InputError naming series and field for what is damaged, cut, out of range or contradictory."""
-    try:
-        file = _File.model_validate(read_json(path))
-    except ValidationError as error:
-        raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
+    file = validated(_File, read_json(path), path)
     names = _names(file)
     if not names:
         raise InputError(
@@ -171,8 +166,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     points = [point for point in values if "val" in point and "dur" in point]
     is_raw = len(points) >= 2
     with located(f"raw_values: {name}" if is_raw else f"results: {name}"):
-        if len(points) > MAX_POINTS:
-            raise InputError(f"more than {MAX_POINTS} intervals")
+        readings.refuse_more(len(points), MAX_POINTS, "intervals")
         ends_s, starts_s, rate_bps = _intervals(points, t0_s) if is_raw else _interpolated(name, file, t0_s or 0.0)
         times_s, total_bytes, gaps = readings.from_intervals(starts_s, ends_s, rate_bps * (ends_s - starts_s) / 8.0)
         if len(ends_s):

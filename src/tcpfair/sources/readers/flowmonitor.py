@@ -163,9 +163,8 @@ def _document(path: Path) -> _Document:
             refuse(f"flowId: {number[:20]!r} is no number of a flow")
         if int(number) in tables[inside]:
             refuse(f"flowId: {number} is there twice; give one run")
-        if len(tables[inside]) >= 2 * readings.MAX_FLOWS:
-            refuse(f"more than {2 * readings.MAX_FLOWS} flows")
         tables[inside][int(number)] = values
+        readings.refuse_more(len(tables[inside]), 2 * readings.MAX_FLOWS, "flows; give those of one run")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()

@@ -20,10 +20,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from tcpfair.errors import InputError
-from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.readings import MAX_SPAN_S
 from tcpfair.sources.readers.text import decoding_json, located, read_text, refuse_first, refusing
@@ -238,16 +237,8 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         with decoding_json(path):
             values, place = decoder.raw_decode(text, begin)
         if not isinstance(values, dict):
-            raise InputError(f"{path}: line {line}: must be a JSON object; give a report of iperf3 --json")
+            raise InputError(f"line {line}: must be a JSON object; give a report of iperf3 --json")
         yield line, values
-
-
-def valid(values: dict[str, Any], where: str) -> Json:
-    """The fields of a report. Raises InputError in one line that begins with ``where`` and names the field."""
-    try:
-        return Json.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
 
 
 def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:

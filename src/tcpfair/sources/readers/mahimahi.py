@@ -115,8 +115,7 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
             lines = lines[1:]
         if block:
             parts.append(_events(block, lines))
-        if sum(map(len, parts)) > readings.MAX_PACKETS:
-            raise InputError(f"more than {readings.MAX_PACKETS} events; give a shorter log")
+        readings.refuse_more(sum(map(len, parts)), readings.MAX_PACKETS, "events; give a shorter log")
     if "base" not in headers:
         raise InputError("'# base timestamp:' is missing; give the whole log")
     if not parts:

@@ -137,8 +137,7 @@ class _Seen:
     def count(self, rows: int, what: str) -> None:
         """Raise InputError when there are too many rows with these."""
         self.packets += rows
-        if self.packets > readings.MAX_PACKETS:
-            raise InputError(f"more than {readings.MAX_PACKETS} {what}; give a shorter simulation")
+        readings.refuse_more(self.packets, readings.MAX_PACKETS, f"{what}; give a shorter simulation")
 
 
 def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
@@ -181,8 +180,7 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     sent = data.groupby(["key", "fid"], observed=True)["t_s"].agg(first_s="min", last_s="max").reset_index()
     sent = pd.concat([seen.sent, sent.astype({"key": object})]).groupby(["key", "fid"], as_index=False)
     seen.sent = sent.agg(first_s=("first_s", "min"), last_s=("last_s", "max"))
-    if seen.sent["key"].nunique() > readings.MAX_FLOWS:
-        raise InputError(f"more than {readings.MAX_FLOWS} flows")
+    readings.refuse_more(seen.sent["key"].nunique(), readings.MAX_FLOWS, "flows")
     nodes = {address: int(address.partition(".")[0]) for address in data["dst"].unique()}
     arrived = data[(data["event"] == "r") & (data["dst"].map(nodes) == data["to"])]
     seen.count(len(arrived), "packets")

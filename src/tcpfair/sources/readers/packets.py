@@ -154,7 +154,7 @@ class Tracker:
         d = d[carries & (d["has_base"] > 0) & ((d["packets"] > 0) | (progress > 1))].copy()
 
         if d.empty:
-            raise InputError(f"{NO_DATA}")
+            raise InputError(NO_DATA)
         ends = self._state.ends.reshape(-1, 3)
         d["source"], d["target"] = ([_end(*ends[i].tolist()) for i in side] for side in (d.index, d.index ^ 1))
         d["key"] = d["source"] + ">" + d["target"]
@@ -191,7 +191,7 @@ class Tracker:
         if not candidates.any():
             if len(unanswered):
                 raise InputError("no ACK of its data is in it; capture both directions at one interface")
-            raise InputError(f"{NO_DATA}")
+            raise InputError(NO_DATA)
         least_bytes = min(SMALL_BYTES, SMALL_SHARE * every["delivered_bytes"][candidates].max())
         is_chosen = candidates & ((every["delivered_bytes"] >= least_bytes) | is_named)
         if is_chosen.sum() > MOST_FLOWS:

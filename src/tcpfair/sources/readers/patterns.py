@@ -134,13 +134,11 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
             if row.kind == "skip":
                 continue
             count += 1
-            if count > readings.MAX_READINGS:
-                raise InputError(f"more than {readings.MAX_READINGS} readings; give the recording in parts")
+            readings.refuse_more(count, readings.MAX_READINGS, "readings; give the recording in parts")
             name = groups.get("flow") or row.flow
             is_late = any(flow.intervals for flow in flows.values())
             flow = flows.setdefault(name, _Flow())
-            if len(flows) > readings.MAX_FLOWS:
-                raise InputError(f"more than {readings.MAX_FLOWS} flows; give the recording in parts")
+            readings.refuse_more(len(flows), readings.MAX_FLOWS, "flows; give the recording in parts")
             if row.kind != "connection":
                 _take(flow, name, row, groups, pattern, payload_bytes)
                 continue
@@ -164,7 +162,7 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
         return
     compiled = [(re.compile(row.line or ""), row) for row in pattern.rows]
     for number, line in enumerate(lines(path), start=1):
-        where = f"{path}: line {number}"
+        where = f"line {number}"
         if len(line) > MAX_LINE:  # no expression searches more
             raise InputError(f"{where}: longer than {MAX_LINE} characters; give the file as its tool wrote it")
         match, row = next(((found, row) for rule, row in compiled if (found := rule.fullmatch(line))), (None, None))
@@ -188,7 +186,7 @@ def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]
     for name in pattern.each:
         listed = _field(whole, name)
         for number, item in enumerate(listed if isinstance(listed, list) else []):
-            where = f"{path}: {name}.{number}"
+            where = f"{name}.{number}"
             if not isinstance(item, dict):
                 raise InputError(f"{where}: must be an object; give the whole file")
             if not pattern.events:
@@ -201,9 +199,7 @@ def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]
                 raise InputError(f"{where}: a second connection; give each connection its own file")
             if "event_fields" in item:
                 yield where, item
-            of_events = (
-                (f"{path}: {pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict)
-            )
+            of_events = ((f"{pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict))
             yield from _timed(of_events, item, pattern)
 
 
@@ -218,7 +214,7 @@ def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise InputError(f"line {number}: not a whole JSON object; give the whole file") from None
         if not isinstance(record, dict):
             raise InputError(f"line {number}: must be a JSON object; give the file as it was written")
-        yield f"{path}: line {number}", record
+        yield f"line {number}", record
 
 
 def _timed(

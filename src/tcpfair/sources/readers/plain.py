@@ -40,15 +40,7 @@ from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import (
-    head,
-    head_bytes,
-    line_blocks,
-    located,
-    naming_file,
-    read_bytes,
-    refuse_first,
-)
+from tcpfair.sources.readers.text import head, head_bytes, line_blocks, located, naming_file, read_bytes, refuse_first
 
 NAME = "plain"
 ACCEPTS = "plain tables (.csv, .tsv, columns with spaces, or .parquet, with a column for the time and columns for bytes or rate)"
@@ -140,8 +132,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
     names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
-    if len(names) > MAX_COLUMNS:
-        raise InputError(f"more than {MAX_COLUMNS} columns")
+    readings.refuse_more(len(names), MAX_COLUMNS, "columns")
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
             f"no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
@@ -158,8 +149,7 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
         long = _long(piece, table)
         _refuse_merged(piece, long, table, first_words)
         rows += len(long)
-        if rows > readings.MAX_READINGS:
-            raise InputError(f"more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
+        readings.refuse_more(rows, readings.MAX_READINGS, "readings; give longer intervals, or parts")
         codes, new = pd.factorize(long["flow"])
         long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
         parts.append(long)
@@ -304,10 +294,8 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
     labels = values["flow"].cat.codes.to_numpy()
-    if labels.max() >= readings.MAX_FLOWS:
-        raise InputError(
-            f"more than {readings.MAX_FLOWS} flows; name the column of the flow, {SIDECAR}: columns.flow: NAME"
-        )
+    say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
+    readings.refuse_more(len(values["flow"].cat.categories), readings.MAX_FLOWS, f"flows; {say}")
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
 
@@ -351,8 +339,7 @@ def _flow(
     t_s = rows["time"].to_numpy()
     if len(t_s) < 2:
         raise InputError("one row; at least two are needed")
-    if len(t_s) > readings.MAX_OF_FLOW:
-        raise InputError(f"more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
+    readings.refuse_more(len(t_s), readings.MAX_OF_FLOW, "rows; give longer intervals, or parts")
     usual_s, is_even = readings.usual_spacing(t_s)
     lost = (np.diff(t_s) >= readings.GAP * usual_s) & is_even
     _check_agreement(rows, table, lost)

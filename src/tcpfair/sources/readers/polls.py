@@ -27,7 +27,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
 from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
-from tcpfair.sources.readers.readings import MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S
+from tcpfair.sources.readers.readings import MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S, refuse_more
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
@@ -231,16 +231,15 @@ class PollStore:
 
     def polls(self, times_s: Sequence[float] | Floats) -> int:
         """Begin polls at these times; the number of the last. Raises InputError for more than any test has."""
-        if len(self.times_s) + len(times_s) > MAX_POLLS:
-            raise InputError(f"more than {MAX_POLLS} polls; give the recording in parts")
+        refuse_more(len(self.times_s) + len(times_s), MAX_POLLS, "polls; give the recording in parts")
         self.times_s.extend(times_s)
         return len(self.times_s) - 1
 
     def socket(self, key: Socket) -> int:
         """Number of a socket. Raises InputError for more than any test has."""
-        if key not in self.sockets and len(self.sockets) >= MAX_SOCKETS:
-            raise InputError(f"more than {MAX_SOCKETS} sockets; poll the ports of the flows only")
-        return self.sockets.setdefault(key, len(self.sockets))
+        number = self.sockets.setdefault(key, len(self.sockets))
+        refuse_more(len(self.sockets), MAX_SOCKETS, "sockets; poll the ports of the flows only")
+        return number
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
         """Append rows: arrays of one length in the columns `STORED`; one that is missing is 0, which means not shown.
@@ -250,8 +249,7 @@ class PollStore:
         rows = {name: columns[name] if name in columns else np.zeros(len(columns["socket"])) for name in STORED}
         codes, names = pd.factorize(rows["cc"])
         rows["cc"] = np.array([self.ccs.setdefault(name, len(self.ccs)) for name in names], np.int64)[codes]
-        if len(self.ccs) > MAX_ALGORITHMS:
-            raise InputError(f"more than {MAX_ALGORITHMS} names of congestion control; give the tool's own output")
+        refuse_more(len(self.ccs), MAX_ALGORITHMS, "names of congestion control; give the tool's own output")
         self._parts.append(pd.DataFrame({name: np.asarray(rows[name]).astype(kind) for name, kind in STORED.items()}))
         if len(self) <= MAX_ROWS:
             return

@@ -29,6 +29,12 @@ GAP = 1.5  # a spacing that is this many usual ones has lost a row
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
 
 
+def refuse_more(count: int, most: int, what: str) -> None:
+    """Raise InputError for more than ``most`` of ``what``, which goes on with what to give."""
+    if count > most:
+        raise InputError(f"more than {most} {what}")
+
+
 def check_span(first_s: float, last_s: float) -> None:
     """Raise InputError when a recording is longer than a day: seconds mistaken for something else, or a damaged time."""
     if not last_s - first_s <= MAX_SPAN_S:

@@ -37,15 +37,7 @@ import pyarrow.compute as pc
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed, end_of
-from tcpfair.sources.readers.polls import (
-    CA_LOSS,
-    CA_OPEN,
-    CA_RECOVERY,
-    INFINITE_SSTHRESH,
-    Clock,
-    PollStore,
-    Socket,
-)
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
 from tcpfair.sources.readers.readings import MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
@@ -377,7 +369,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         ),
     ):
         if lacks:
-            raise InputError(f"{says}")
+            raise InputError(says)
     remarks = _set_clock(log)
     found = polled.candidates(log.store, said, _states)
     totals = {flow.ends: flow.total_bytes[-1] for flow in found}

@@ -33,15 +33,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import (
-    CA_LOSS,
-    CA_OPEN,
-    CA_RECOVERY,
-    INFINITE_SSTHRESH,
-    Clock,
-    PollStore,
-    Socket,
-)
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_out_of_bounds
 

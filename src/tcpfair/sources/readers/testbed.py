@@ -19,18 +19,17 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.checksums import CHECKSUMS
 from tcpfair.papers.recordings import SIDECAR
-from tcpfair.papers.scenario import one_line
 from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json
+from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json, validated
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 NAME = "testbed"
@@ -114,17 +113,15 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
     """
     meta = read_meta(path / META)
-    reports, polls_files, flows, resent = [], [], [], 0
+    polls_files, flows, resent = [], [], 0
     for flow_id in meta.flow_ids:
-        file, report = _report(path, flow_id, meta)
-        flow = _flow(flow_id, file, report, meta)
+        flow = _flow(path, flow_id, meta)
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
         if polls_file:
             with located(polls_file):
                 flow, resent_of_flow = _polled(flow, polls_file, meta)
             resent += resent_of_flow
             polls_files.append(polls_file)
-        reports.append(file)
         flows.append(flow)
     if len({flow.interval_s for flow in flows}) > 1:
         raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
@@ -137,7 +134,7 @@ def read(path: Path, said: Sidecar) -> Observed:
             is_unlike = abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS
             if len(polls_files) == len(flows) and is_unlike:
                 raise InputError(f"drops: {dropped} in all, but the senders sent {resent} packets again")
-    files = [path / META, *reports, *polls_files, *([queue_file] if queue_file else [])]
+    files = [path / META, *(flow.file for flow in flows), *polls_files, *([queue_file] if queue_file else [])]
     beside = (*files, path / SIDECAR, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
@@ -154,10 +151,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def read_meta(path: Path) -> Meta:
     """``meta.json``, validated. Raises InputError naming file and field."""
-    try:
-        return Meta.model_validate(read_json(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return validated(Meta, read_json(path), path)
 
 
 def _find(folder: Path, name: str) -> Path | None:
@@ -165,24 +159,19 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
 
 
-def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, ObservedFlow]:
-    """iperf3's report of flow N, and the file that holds it."""
+def _flow(folder: Path, flow_id: int, meta: Meta) -> ObservedFlow:
+    """Flow N from its report; its own zero is its planned start."""
     name = f"flow{flow_id}.iperf.json"
     file = _find(folder, name)
     if file is None:
         raise InputError(f"{folder / name}[.gz]: missing; {META} lists {len(meta.cc)} flows, each needs its report")
     report = iperf3.read_report(file)
-    planned_cc, end_s = meta.cc[flow_id - 1], meta.start[flow_id - 1] + report.stop_s
+    planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
+    end_s = start_s + report.stop_s
     if report.cc not in (planned_cc, iperf3.UNKNOWN_CC):
         raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} says {planned_cc!r}")
     if end_s < meta.dur - 0.5 * report.interval_s:
         raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
-    return file, report
-
-
-def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> ObservedFlow:
-    """Flow N from its report; its own zero is its planned start."""
-    start_s = meta.start[flow_id - 1]
     return ObservedFlow(
         name=f"flow{flow_id}",
         file=file,
@@ -190,7 +179,7 @@ def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> Observe
         total_bytes=np.append(0.0, np.cumsum(np.diff(report.total_bytes))),
         interval_s=report.interval_s,
         origin=report.origin,
-        cc=meta.cc[flow_id - 1],
+        cc=planned_cc,
         rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
         clock_s=meta.t0 + start_s,
         offset_s=start_s,

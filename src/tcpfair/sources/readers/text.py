@@ -14,15 +14,17 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 from pandas.errors import ParserWarning
+from pydantic import BaseModel, ValidationError
 
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import one_line
 
 if TYPE_CHECKING:
     from tcpfair.sources.readers.observed import Observed
@@ -32,9 +34,12 @@ HEAD_BYTES = 65_536
 # what is read whole, as JSON must be: an iperf3 report of a day has 100 MB; packed bombs end here
 MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
+MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
 # a log of one poll over and over packs to a hundredth; what swells more than this is nothing but repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def _zstd(stream: BinaryIO) -> BinaryIO:
@@ -182,6 +187,14 @@ def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
             raise InputError(f"{where}: {says}")
 
     return refuse
+
+
+def validated(model: type[Model], values: object, where: object) -> Model:
+    """``values`` as a ``model``. Raises InputError in one line that begins with ``where`` and names the field."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InputError(str(one_line(error, str(where)))[:MAX_MESSAGE]) from None
 
 
 def refuse_first(odd: ArrayLike, says: Callable[[int], str], lines: Sequence[int] | None = None) -> None:

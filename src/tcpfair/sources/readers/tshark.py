@@ -123,7 +123,7 @@ class _Table:
             (not self.addresses, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
         ):
             if wrong:
-                raise InputError(f"{says}")
+                raise InputError(says)
         self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
@@ -156,8 +156,7 @@ class _Table:
                     raise ValueError("a quoted cell goes on in the next line")
                 table.index = lines
             except UnicodeDecodeError as error:
-                says = f"not text (UTF-8: {error.reason}); give a table of tshark -T fields"
-                raise InputError(f"{says}") from None
+                raise InputError(f"not text (UTF-8: {error.reason}); give a table of tshark -T fields") from None
             except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
                 reason = (str(error).splitlines() or ["no table"])[0][:300]
                 reason = re.sub(r"(?<=line )\d+", lambda found, lines=lines: str(int(found[0]) + lines[0] - 1), reason)
