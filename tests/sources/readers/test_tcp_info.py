@@ -178,6 +178,20 @@ def test_a_starved_flow_is_none(tmp_path):
     assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), Sidecar()).flows] == ["5000", "5001"]
 
 
+@pytest.mark.parametrize(
+    ("host", "from_row", "is_flow"), [("10.0.0.1", 0, False), ("10.0.0.3", 0, True), ("10.0.0.1", 3, True)]
+)
+def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(tmp_path, host, from_row, is_flow):
+    header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport")
+    small = f"{host},4001,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{{}}"
+    large = "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{}"
+    path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
+    flows = [flow.name for flow in tcp_info.read(path, Sidecar()).flows]
+    assert flows == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
+
+
 def test_addresses_and_both_ends(tmp_path):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport").replace("acked", "acked,bytes_received")
     rows = {
