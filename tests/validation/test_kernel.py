@@ -14,7 +14,7 @@ from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models import cubic
 from tcpfair.models import kernel as linux
 from tcpfair.runs import trace
-from tcpfair.sources.readers import tcp_info
+from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
 from tcpfair.validation import agreement, comparison, recordings, shipped
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, WHOLE, load, tools_of, whole
@@ -86,7 +86,7 @@ def test_cubic_returns_to_its_w_max_within_3_percent_of_the_formula():
 def epochs_of(own: pd.DataFrame) -> list[tuple[float, float]]:
     """(fitted K, K of the formula) of the epochs of one run that last longer than K."""
     t_s, cwnd = own["t_s"].to_numpy(dtype=float), own["cwnd"].to_numpy(dtype=float)
-    events = tcp_info.events(own.assign(cc="cubic").reset_index(drop=True), t_s, 1)
+    events = losses(own.assign(cc="cubic").reset_index(drop=True), t_s)
     ends_s = events.loc[events["kind"] == "recovery_end", "t_s"]
     found = []
     for loss, following in pairwise(list(events[events["kind"] == "loss"].itertuples())):

@@ -20,7 +20,7 @@ from tcpfair.exhibits.recordings.recovery import recovery_checks
 from tcpfair.papers.recordings import load_raw
 from tcpfair.runs import trace as traces
 from tcpfair.runs.trace import Trace
-from tcpfair.sources.readers import tables
+from tcpfair.sources.readers.compose import flow_table, provenance, run_table
 
 REPOSITORY = Path(__file__).parents[3]
 SETTINGS = load_raw(REPOSITORY / "config" / "raw.yaml")
@@ -51,11 +51,11 @@ def made_up(goodput_mbps, cc=("reno", "reno"), start_s=(0, 0), rtt_s=(0.1, 0.1),
         samples.append(pd.DataFrame({**table, **(windows[flow_id - 1] if windows else {})}))
     table = pd.DataFrame(events, columns=["flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"])
     return Trace(
-        runs=tables.run_table("made_up", "testbed", duration_s, 1.0, **(link or LINK)),
-        flows=tables.flow_table(cc, rtt_s, start_s, [duration_s] * len(cc)),
+        runs=run_table("made_up", "testbed", duration_s, 1.0, **(link or LINK)),
+        flows=flow_table(cc, rtt_s, start_s, [duration_s] * len(cc)),
         samples=pd.concat(samples, ignore_index=True),
         events=table.assign(run_id=0),
-        provenance=tables.provenance("made_up", "testbed", {"made up"}),
+        provenance=provenance("made_up", "testbed", {"made up"}),
     )
 
 

@@ -157,6 +157,7 @@ CONTRADICTIONS = {
     "times go back": ("time_s,flow,bytes\n" + ROWS + "2.5,a,500\n", "goes back from 3 to 2.5 s in line 5"),
     "a negative time": ("time_s,bytes\n-1,5\n2,6\n", "below 0"),
     "negative bytes": ("time_s,bytes\n1,5\n2,-6\n", "-6 in line 3 is not between"),
+    "more bytes than any tool counts": ("time_s,bytes\n1,4e18\n2,4e18\n", "8e+18 bytes in all are more than"),
     "infinite bytes": ("time_s,bytes\n1,5\n2,inf\n", "inf in line 3"),
     "a rate beyond any link": ("time_s,rate_gbps\n1,5\n2,99999999\n", "in line 3"),
     "no time in a row": ("time_s,bytes\n1,5\n,6\n", "no time in line 3"),

@@ -90,7 +90,7 @@ def test_a_timeout_ends_all_doubt():
 
 def test_shipped_example_has_the_w_max_that_it_had():
     table = tcp_info.read_polls(EXAMPLE)
-    events = tcp_info.events(table, table["t"].to_numpy() - table["t"].iloc[0], 1)
+    events = polls.losses(table, table["t"].to_numpy() - table["t"].iloc[0])
     losses = events[events["kind"] == "loss"]
     last = 0
     for row in losses.itertuples():  # no tie in it: the rule alone
@@ -104,12 +104,11 @@ def test_shipped_example_has_the_w_max_that_it_had():
 def store_of(n_polls, n_sockets, tmp_path, changes=()):
     store = polls.PollStore(tmp_path / "log", polls.Clock(is_wall=True))
     numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(n_sockets)]
-    cc = store.cc("cubic")
     for poll in range(n_polls):
         store.polls([poll / 10])
         ssthresh = sum(poll >= change for change in changes)
         rows = pd.DataFrame(
-            {"socket": numbers, "poll": poll, "cc": cc, "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
+            {"socket": numbers, "poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
         )
         store.add(rows)
     return store

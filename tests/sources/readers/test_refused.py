@@ -39,6 +39,9 @@ BASES = {
     + "".join(f"{100 + i / 10:.1f},5000,reno,0,10,50,50000,50000,0,{i * 100_000}\n" for i in range(10)),
     "ss": test_ss.log(test_ss.steady()),
     "ss on several lines": test_ss.log(test_ss.steady(), one_line=False),
+    "iperf3 log": (SAMPLES / "iperf3_recorded/client.txt").read_text(),
+    "iperf3 stream": (SAMPLES / "iperf3_recorded/stream.jsonl").read_text(),
+    "iperf3 server": (SAMPLES / "iperf3_recorded/p2.json").read_text(),
 }
 # what begins nearly as a recording of each reader does
 OTHERS = {

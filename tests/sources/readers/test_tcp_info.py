@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, tcp_info
+from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.mutations import refusal
 
@@ -51,17 +52,16 @@ def test_samples_are_the_polls(tmp_path):
 def test_losses_of_the_sample():
     """HyStart leaves slow start at 525 packets without a loss; then two losses, the second with fast convergence."""
     polls = tcp_info.read_polls(SAMPLE)
-    events = tcp_info.events(polls, polls["t"].to_numpy() - polls["t"].iloc[0], flow_id=3)
-    assert (events["flow_id"] == 3).all()
+    events = losses(polls, polls["t"].to_numpy() - polls["t"].iloc[0])
     assert events["kind"].tolist() == ["loss", "recovery_end", "loss", "recovery_end"]
     assert events["t_s"].tolist() == pytest.approx([1.2, 1.4, 5.4, 5.5], abs=1e-3)
-    losses = events[events["kind"] == "loss"]
-    assert losses["cwnd_after"].tolist() == [602, 574]
+    cuts = events[events["kind"] == "loss"]
+    assert cuts["cwnd_after"].tolist() == [602, 574]
     # 602 = 860 * 717/1024, 574 = 820 * 717/1024, rounded down; 820 < 860, so W_max = 820 * (1 + 0.7)/2
-    assert losses["cwnd_before"].tolist() == [860, 820]
-    assert losses["w_max"].tolist() == [860, 697]
+    assert cuts["cwnd_before"].tolist() == [860, 820]
+    assert cuts["w_max"].tolist() == [860, 697]
     # cube roots of (860 - 602)/0.4 and (697 - 574)/0.4
-    assert losses["k_s"].tolist() == pytest.approx([8.64, 6.75], abs=0.01)
+    assert cuts["k_s"].tolist() == pytest.approx([8.64, 6.75], abs=0.01)
 
 
 # polls (ca_state, cwnd, ssthresh, total_retrans), algorithm, and what they show: (kind, cwnd before, cwnd after)
@@ -176,6 +176,20 @@ def test_a_starved_flow_is_none(tmp_path):
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
     assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), Sidecar()).flows] == ["5000", "5001"]
+
+
+@pytest.mark.parametrize(
+    ("host", "from_row", "is_flow"), [("10.0.0.1", 0, False), ("10.0.0.3", 0, True), ("10.0.0.1", 3, True)]
+)
+def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(tmp_path, host, from_row, is_flow):
+    header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport")
+    small = f"{host},4001,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{{}}"
+    large = "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{}"
+    path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
+    flows = [flow.name for flow in tcp_info.read(path, Sidecar()).flows]
+    assert flows == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
 
 
 def test_addresses_and_both_ends(tmp_path):

@@ -5,8 +5,7 @@ import gzip
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.readings import located
-from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_json, read_text
+from tcpfair.sources.readers.text import check_increasing, head, located, read_csv, read_json, read_text
 
 TEXT = "t,n\n" + "".join(f"{i}.5,{i * i}\n" for i in range(500))
 COLUMNS = {"t": ("float64", 0, 1000), "n": ("int64", 0, 250_000)}
@@ -98,8 +97,8 @@ def test_clock_must_increase_and_counter_must_not_decrease(tmp_path):
     for text, column in (("t,n\n1,2\n1,3\n", "t"), ("t,n\n1,2\n2,1\n", "n")):
         path.write_text(text)
         table = read_csv(path, COLUMNS)
-        with pytest.raises(InputError, match=rf"x\.csv: {column}: "):
-            check_increasing(table, "t", ("n",), path)
+        with pytest.raises(InputError, match=f"^{column}: "):
+            check_increasing(table, "t", ("n",))
 
 
 @pytest.mark.parametrize(

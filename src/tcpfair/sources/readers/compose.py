@@ -17,17 +17,16 @@ import pandas as pd
 from tcpfair.errors import InputError, unknown
 from tcpfair.papers.recordings import name_of, sidecar_path
 from tcpfair.runs.intervals import counted_between, edges, last_value
-from tcpfair.runs.recorded import stated
+from tcpfair.runs.recorded import PAPER, stated
 from tcpfair.runs.trace import POLLS, SCHEMA, Trace, empty
-from tcpfair.sources.readers import conservation, tables
+from tcpfair.sources.readers import conservation
 from tcpfair.sources.readers.observed import Floats, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import refusing
+from tcpfair.sources.readers.readings import MAX_BPS, MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import refusing
 from tcpfair.units import BITS_PER_BYTE
 
-MAX_RUN_S = 86_400.0
 MAX_SAMPLES = 20_000_000  # of all flows together: 2 GB
-MAX_BPS = 1e13  # above any link: a unit was mistaken
 START_ERROR_S = 2.0  # a stated start and the clock may differ by what a shell needs to begin
 RECORDED_SHARE = 0.9  # of the time of a flow: the rest may lie in longer intervals
 SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an interval
@@ -71,10 +70,10 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
     events = _of_flows((flow.events for flow in flows), shifts_s, empty("events"))
     return Trace(
-        runs=tables.run_table(
+        runs=run_table(
             name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **observed.parameters
         ),
-        flows=tables.flow_table([flow.cc for flow in flows], [flow.rtt_s for flow in flows], starts_s, until_s).assign(
+        flows=flow_table([flow.cc for flow in flows], [flow.rtt_s for flow in flows], starts_s, until_s).assign(
             direction=[flow.direction for flow in flows],
             observed_bytes=np.array(in_bytes, dtype=np.int64),
             observed_s=seen_s,
@@ -89,7 +88,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
             [name for name, *_ in SCHEMA[POLLS]],
         ),
         provenance={
-            **tables.provenance(name, observed.backend, {flow.origin for flow in flows}),
+            **provenance(name, observed.backend, {flow.origin for flow in flows}),
             **observed.provenance,
             "names": [flow.name for flow in flows],
             "origins": [flow.origin for flow in flows],
@@ -189,8 +188,8 @@ def _check_meeting(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s
 
 @refusing
 def _check_length(duration_s: float, sample_s: float, n_flows: int, sidecar: Path) -> Iterator[str]:
-    if not 0 < duration_s <= MAX_RUN_S:
-        yield f"lasts {duration_s:g} s; give a run of more than 0 and at most {MAX_RUN_S:g} s"
+    if not 0 < duration_s <= MAX_SPAN_S:
+        yield f"lasts {duration_s:g} s; give a run of more than 0 and at most {MAX_SPAN_S:g} s"
     if sample_s > duration_s * 1.1:
         yield f"intervals of {sample_s:g} s in a run of {duration_s:g} s; give a longer run"
     if n_flows * duration_s / sample_s > MAX_SAMPLES:
@@ -201,6 +200,45 @@ def _check_length(duration_s: float, sample_s: float, n_flows: int, sidecar: Pat
 
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
+
+
+def run_table(name: str, backend: str, duration_s: float, sample_s: float, **parameters: float) -> pd.DataFrame:
+    """``runs`` of the one run ``name``, with ``parameters`` as further columns."""
+    row = {
+        "run_id": 0,
+        "paper": PAPER,
+        "experiment": name,
+        "backend": backend,
+        "seed": 0,
+        "replicate": 0,
+        "duration_s": float(duration_s),
+        "sample_s": float(sample_s),
+    }
+    return pd.DataFrame([{**row, **parameters}])
+
+
+def flow_table(
+    cc: Sequence[str], rtt_s: Sequence[float], start_s: Sequence[float], stop_s: Sequence[float]
+) -> pd.DataFrame:
+    """``flows`` of one run, flow 1 first; a kernel's name of the algorithm is its label too."""
+    return pd.DataFrame(
+        {
+            "run_id": 0,
+            "flow_id": np.arange(1, len(cc) + 1),
+            "protocol": cc,
+            "cc": cc,
+            "rtt_s": np.asarray(rtt_s, dtype=np.float64),
+            "access_bps": 0.0,
+            "start_s": np.asarray(start_s, dtype=np.float64),
+            "stop_s": np.asarray(stop_s, dtype=np.float64),
+            "role": "foreground",
+        }
+    )
+
+
+def provenance(name: str, backend: str, goodput: set[str]) -> dict:
+    """What the manifest says of an imported run; ``goodput`` names the numbers that became delivered_bytes."""
+    return {"paper": PAPER, "experiment": name, "backend": backend, "grid": [], "goodput": sorted(goodput)}
 
 
 def _recorded_s(flow: ObservedFlow) -> float:

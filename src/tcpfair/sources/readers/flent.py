@@ -22,15 +22,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from tcpfair.errors import InputError
-from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
-from tcpfair.sources.readers.readings import located, naming_file, refuse_first, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, read_json
+from tcpfair.sources.readers.text import head, located, naming_file, read_json, refuse_first, refusing, validated
 from tcpfair.units import MS_PER_S
 
 NAME = "flent"
@@ -41,7 +39,6 @@ MAX_POINTS = readings.MAX_OF_FLOW // 2
 ROUNDING_S = 0.005  # netperf prints ms
 BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
-MAX_MESSAGE = 600  # what is quoted of a damaged file may be long
 BOUNDS = {  # of the numbers of a point
     "t": readings.WALL_CLOCK_S,
     "dur": (1e-6, readings.MAX_SPAN_S),
@@ -89,8 +86,6 @@ class _File(BaseModel):
 
 def sniff(path: Path) -> bool:
     """Whether a file is JSON with the words of Flent's format, which iperf3's reports do not have."""
-    if not path.is_file():
-        return False
     start = head(path)
     if not start.lstrip("﻿ \r\n\t").startswith("{"):
         return False
@@ -101,10 +96,7 @@ def sniff(path: Path) -> bool:
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a test. Raises InputError naming series and field for what is damaged, cut, out of range or contradictory."""
-    try:
-        file = _File.model_validate(read_json(path))
-    except ValidationError as error:
-        raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
+    file = validated(_File, read_json(path), path)
     names = _names(file)
     if not names:
         raise InputError(
@@ -174,12 +166,9 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     points = [point for point in values if "val" in point and "dur" in point]
     is_raw = len(points) >= 2
     with located(f"raw_values: {name}" if is_raw else f"results: {name}"):
-        if len(points) > MAX_POINTS:
-            raise InputError(f"more than {MAX_POINTS} intervals")
+        readings.refuse_more(len(points), MAX_POINTS, "intervals")
         ends_s, starts_s, rate_bps = _intervals(points, t0_s) if is_raw else _interpolated(name, file, t0_s or 0.0)
-        zero_s = float(starts_s[0]) if len(starts_s) and (is_raw or t0_s is not None) else 0.0
-        in_bytes = rate_bps * (ends_s - starts_s) / 8.0
-        times_s, total_bytes, gaps = readings.from_intervals(starts_s - zero_s, ends_s - zero_s, in_bytes)
+        times_s, total_bytes, gaps = readings.from_intervals(starts_s, ends_s, rate_bps * (ends_s - starts_s) / 8.0)
         if len(ends_s):
             readings.check_span(starts_s[0], ends_s[-1])
     if len(ends_s) and not is_raw:
@@ -194,26 +183,16 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     if gaps:
         remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
     with located(f"raw_values: {name}"):
-        windows = _windows(values, zero_s)
+        windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not _CC.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
-    has_clock = readings.is_wall_clock(zero_s)
-    return ObservedFlow(
-        name=name,
-        file=path,
-        times_s=times_s,
-        total_bytes=total_bytes,
-        interval_s=float(np.median(ends_s - starts_s)),
-        origin=f"{'sender' if is_upload else 'receiver'}: intervals of netperf",
-        cc=cc,
-        rtt_s=_smallest_rtt_s(name, file),
-        clock_s=zero_s if has_clock else None,
-        clock_error_s=0.001 if has_clock else 0.0,
-        identity=frozenset({f"flent {zero_s:.3f} {name}"}) if has_clock else frozenset(),
-        gaps_s=gaps,
-        windows=windows,
-    )
+    known: dict[str, object] = {"cc": cc, "rtt_s": _smallest_rtt_s(name, file)}
+    if readings.is_wall_clock(start_s := float(starts_s[0])):
+        known |= {"clock_error_s": 0.001, "identity": frozenset({f"flent {start_s:.3f} {name}"})}
+    origin = f"{'sender' if is_upload else 'receiver'}: intervals of netperf"
+    usual_s = float(np.median(ends_s - starts_s))
+    return readings.flow_of(name, path, (times_s, total_bytes), usual_s, origin, windows, gaps, **known)
 
 
 def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats, Floats, Floats]:
@@ -269,15 +248,14 @@ def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: boo
         yield f"MEAN_VALUE: {meta.MEAN_VALUE:g} and the intervals {mean:.6g} {UNITS}; {hint}"
 
 
-def _windows(values: list[dict[str, Any]], zero_s: float) -> pd.DataFrame:
-    """What ss said of the socket, in the columns of a trace."""
+def _windows(values: list[dict[str, Any]], start_s: float) -> pd.DataFrame:
+    """What ss said of the socket, in the columns of a trace; the flow begins at ``start_s``."""
     polls = [point for point in values if point.get("tcp_cwnd") is not None]
     if not polls:
         return none_of(WINDOWS)
     has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
     t_s, cwnd_pkts, *srtt_ms = _columns(polls, ("tcp_cwnd", "tcp_rtt")[: 1 + has_rtt])
-    t_s = t_s - zero_s
-    readings.check_span(min(t_s[0], 0), t_s[-1])
+    readings.check_span(min(t_s[0], start_s), t_s[-1])
     srtt_s = srtt_ms[0] / MS_PER_S if has_rtt else np.nan
     return pd.DataFrame(dict(zip(WINDOWS, (t_s, cwnd_pkts, np.nan, srtt_s), strict=True)))
 

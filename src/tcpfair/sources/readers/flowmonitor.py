@@ -25,14 +25,13 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
-from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, located, naming_file
 
 NAME = "flowmonitor"
 ACCEPTS = "ns-3 FlowMonitor XML (totals of each flow)"
 
-BACKEND = "ns3 flowmonitor"
+BACKEND, ORIGIN = "ns3 flowmonitor", "receiver: rxBytes of FlowMonitor without headers"
 TCP, UDP = 6, 17
 HEADER_BYTES = {(TCP, 4): 52, (TCP, 6): 72, (UDP, 4): 28, (UDP, 6): 48}
 ACK_PAYLOAD_BYTES = 24.0  # SACK blocks of an ACK look like payload
@@ -68,7 +67,7 @@ _COUNT = re.compile(r"(\d{1,19})()"), "not a count below 2^53", 2**53
 
 def sniff(path: Path) -> bool:
     """Whether a file is XML whose first element is FlowMonitor."""
-    return path.is_file() and bool(re.match(r"\s*(<\?xml[^>]{0,200}\?>)?\s*<FlowMonitor[\s>]", head(path).lstrip("﻿")))
+    return bool(re.match(r"\s*(<\?xml[^>]{0,200}\?>)?\s*<FlowMonitor[\s>]", head(path).lstrip("﻿")))
 
 
 @naming_file
@@ -99,7 +98,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     for number, row in rows.items():
         end = ends.get(number)
         name = end.name if end else f"flow {number}"
-        back = by_ends.get(end.back) if end else None
+        back = by_ends.get((end.destination, end.source, end.protocol)) if end else None
         of_back = rows.get(back, {"rxPackets": 0})
         start_s, stop_s = row["timeFirstTxPacket"], row["timeLastRxPacket"]
         is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload.get(back, 0.0)
@@ -110,17 +109,9 @@ def read(path: Path, said: Sidecar) -> Observed:
             remarks.append(f"{name}: left out, nothing arrives")
             continue
         rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
-        flow = ObservedFlow(
-            name=name,
-            file=path,
-            times_s=np.array([start_s, stop_s]),
-            total_bytes=np.array([0.0, payload[number]]),
-            interval_s=end_s,
-            offset_s=start_s,
-            origin="receiver: rxBytes of FlowMonitor without headers",
-            rtt_s=rtt_s if rtt_s > 0 else math.nan,
-        )
-        flows.append(flow)
+        times_s, total_bytes = np.array([start_s, stop_s]), np.array([0.0, payload[number]])
+        known = {"offset_s": start_s, "rtt_s": rtt_s if rtt_s > 0 else math.nan}
+        flows.append(ObservedFlow(name, path, times_s, total_bytes, end_s, ORIGIN, **known))
     if not flows:
         raise InputError(
             "FlowStats: no flow has data that arrive; run the simulation with its monitor installed on all nodes"
@@ -129,7 +120,8 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 
 def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
-    header_bytes = HEADER_BYTES.get((end.protocol, end.version), 20) if end else HEADER_BYTES[TCP, 4]
+    kind = (end.protocol, 6 if ":" in end.source[0] else 4) if end else (TCP, 4)
+    header_bytes = HEADER_BYTES.get(kind, 20)
     return max(row["rxBytes"] - header_bytes * row["rxPackets"], 0.0)
 
 
@@ -171,9 +163,8 @@ def _document(path: Path) -> _Document:
             refuse(f"flowId: {number[:20]!r} is no number of a flow")
         if int(number) in tables[inside]:
             refuse(f"flowId: {number} is there twice; give one run")
-        if len(tables[inside]) >= 2 * readings.MAX_FLOWS:
-            refuse(f"more than {2 * readings.MAX_FLOWS} flows")
         tables[inside][int(number)] = values
+        readings.refuse_more(len(tables[inside]), 2 * readings.MAX_FLOWS, "flows; give those of one run")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
@@ -196,23 +187,13 @@ def _document(path: Path) -> _Document:
 
 
 class _Ends(NamedTuple):
-    source: str
-    source_port: int
-    destination: str
-    destination_port: int
+    source: tuple[str, int]
+    destination: tuple[str, int]
     protocol: int
 
     @property
     def name(self) -> str:
-        return f"{self.source}:{self.source_port}>{self.destination}:{self.destination_port}"
-
-    @property
-    def back(self) -> _Ends:
-        return _Ends(self.destination, self.destination_port, self.source, self.source_port, self.protocol)
-
-    @property
-    def version(self) -> int:
-        return 6 if ":" in self.source else 4
+        return ">".join(f"{host}:{port}" for host, port in self[:2])
 
 
 def _ends(values: dict[str, str]) -> _Ends:
@@ -228,7 +209,7 @@ def _ends(values: dict[str, str]) -> _Ends:
             raise InputError(f"{name}: {text[:20]!r} is not between 0 and {largest}")
         numbers.append(int(text))
     source_port, destination_port, protocol = numbers
-    return _Ends(values["sourceAddress"], source_port, values["destinationAddress"], destination_port, protocol)
+    return _Ends((values["sourceAddress"], source_port), (values["destinationAddress"], destination_port), protocol)
 
 
 def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, float]:

@@ -32,29 +32,19 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
-from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, checked, objects, uncounted_bytes, valid
-from tcpfair.sources.readers.observed import (
-    EVENTS,
-    UNKNOWN_CC,
-    WINDOWS,
-    Observed,
-    ObservedFlow,
-    end_of,
-    none_of,
-)
-from tcpfair.sources.readers.readings import from_intervals, located, naming_file, refusing
+from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, objects, uncounted_bytes
+from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow, end_of, none_of
+from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, lines
+from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing, validated
 
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-MAX_FLOWS = 10_000
 # made once: a log may have thousands of flows
 NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
-__all__ = ["ACCEPTS", "NAME", "read", "read_report", "sniff"]
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
@@ -86,7 +76,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         of_test = [_flow(test, name, number, near, far, path) for number, (name, near, far) in enumerate(pairs)]
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
-    _refuse_twins(flows, tests, path)
+    _refuse_twins(flows, tests)
     is_alone = len(tests) == 1 and all(flow.clock_s is None and flow.offset_s is None for flow in flows)
     if is_alone:  # the streams of one test begin together, whenever that was
         flows = [replace(flow, offset_s=0.0) for flow in flows]
@@ -188,7 +178,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _test(values: dict[str, Any], where: str) -> Report:
     """One report, with the server's in it where it is of use."""
-    report = valid(values, where)
+    report = validated(Json, values, where)
     was_interrupted = bool(report.error)
     near = checked(report, where, was_interrupted=was_interrupted)
     start = _TITLE.fullmatch(report.title)
@@ -350,15 +340,15 @@ def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report], path: Path) -> None:
+def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report]) -> None:
     """A test that is in the file twice."""
     cookies = [test.cookie for test in tests if test.cookie]
     if len(set(cookies)) < len(cookies):
-        raise InputError(f"{path}: start.cookie: one is there twice; give each test once")
+        raise InputError("start.cookie: one is there twice; give each test once")
     seen: set[str] = set()
     for flow in flows:
         if twin := min(seen & flow.identity, default=""):
-            raise InputError(f"{path}: {flow.name}: the same flow as one before ({twin}); give it once")
+            raise InputError(f"{flow.name}: the same flow as one before ({twin}); give it once")
         seen |= flow.identity
 
 

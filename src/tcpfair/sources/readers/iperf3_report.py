@@ -20,18 +20,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from tcpfair.errors import InputError
-from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import located, refuse_first, refusing
-from tcpfair.sources.readers.text import decoding_json, read_text
+from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.text import decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
-MAX_TEST_S = 86_400.0
 MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: still adds up exactly
 LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later
 SAME_S = 0.01  # two ways to count one interval
@@ -43,7 +41,7 @@ _SPACE = re.compile(r"\s*")
 _BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # what a shell adds when it keeps errors in the same file
 UDP = "udp"  # in place of a congestion control, which UDP has not
 
-Seconds = Annotated[float, Field(ge=0, le=MAX_TEST_S)]
+Seconds = Annotated[float, Field(ge=0, le=MAX_SPAN_S)]
 Bps = Annotated[float, Field(ge=0, le=1e15)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
 Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems that do not tell
@@ -239,16 +237,8 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         with decoding_json(path):
             values, place = decoder.raw_decode(text, begin)
         if not isinstance(values, dict):
-            raise InputError(f"{path}: line {line}: must be a JSON object; give a report of iperf3 --json")
+            raise InputError(f"line {line}: must be a JSON object; give a report of iperf3 --json")
         yield line, values
-
-
-def valid(values: dict[str, Any], where: str) -> Json:
-    """The fields of a report. Raises InputError in one line that begins with ``where`` and names the field."""
-    try:
-        return Json.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
 
 
 def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:

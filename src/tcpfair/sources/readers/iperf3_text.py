@@ -20,7 +20,6 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.iperf3_report import (
     MAX_BYTES,
-    MAX_TEST_S,
     MIN_INTERVAL_S,
     Report,
     Stream,
@@ -29,7 +28,8 @@ from tcpfair.sources.readers.iperf3_report import (
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import located, refusing
+from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.text import located, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -163,8 +163,8 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         test.until_s = max(test.until_s, float(end))
         return
     start_s, end_s = float(start), float(end)
-    if not start_s <= end_s <= MAX_TEST_S:
-        yield f"lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s"
+    if not start_s <= end_s <= MAX_SPAN_S:
+        yield f"lasts from {start} to {end} s; must be in order and at most {MAX_SPAN_S:g} s"
     per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
     is_omitted, lasted_s = "(omitted)" in rest, end_s - start_s
     if name in test.omitted_s and not test.rows[name] and start_s > _TIME_S and not is_omitted:

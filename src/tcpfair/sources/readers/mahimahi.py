@@ -24,11 +24,9 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.event_text import Form, bins_of, link_table, pieces, refuse_first
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
-from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head
+from tcpfair.sources.readers.text import Form, head, located, naming_file, pieces, refuse_first
 
 NAME = "mahimahi"
 ACCEPTS = "mahimahi mm-link logs (--uplink-log, --downlink-log)"
@@ -51,7 +49,7 @@ _BLOCK_BYTES = 1 << 22
 
 def sniff(path: Path) -> bool:
     """Whether a file begins as a log of mm-link does."""
-    return path.is_file() and bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
+    return bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
 
 
 @naming_file
@@ -95,7 +93,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         clock_s=clock_s,
         clock_error_s=1 / MS_PER_S if clock_s is not None else 0.0,
     )
-    link = ObservedLink(link_table(events, int(events["bin"].iloc[-1]) + 1), clock_s)
+    link = ObservedLink(readings.link_table(events, int(events["bin"].iloc[-1]) + 1), clock_s)
     return Observed(NAME, (flow,), (path,), parameters=parameters, link=link, remarks=tuple(remarks))
 
 
@@ -112,24 +110,23 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
     for lines, block in pieces(path, _BLOCK_BYTES):
         while not parts and block.startswith(b"#"):
             text, _, block = block.partition(b"\n")
-            with located(f"{path}: line {lines[0]}"):
+            with located(f"line {lines[0]}"):
                 _take_header(text.decode(errors="replace"), headers)
             lines = lines[1:]
         if block:
-            parts.append(_events(block, lines, path))
-        if sum(map(len, parts)) > readings.MAX_PACKETS:
-            raise InputError(f"more than {readings.MAX_PACKETS} events; give a shorter log")
+            parts.append(_events(block, lines))
+        readings.refuse_more(sum(map(len, parts)), readings.MAX_PACKETS, "events; give a shorter log")
     if "base" not in headers:
         raise InputError("'# base timestamp:' is missing; give the whole log")
     if not parts:
         raise InputError("no events; give the log of a shell in which something was sent")
     events = pd.concat(parts, ignore_index=True)
     events["t_s"] = (events["t"] - headers["base"]) / MS_PER_S
-    events["bin"] = bins_of(events["t_s"].to_numpy())
+    events["bin"] = readings.bins_of(events["t_s"].to_numpy())
     is_out = events["kind"] == "-"
     events["forwarded"] = events["bytes"].where(is_out, 0)
     events["waiting"] = (events["kind"] == "+").astype(np.int64) - is_out - events["dropped"]
-    _check(events, headers["base"], path)
+    _check(events, headers["base"])
     return headers, events
 
 
@@ -147,12 +144,12 @@ def _take_header(text: str, headers: dict) -> None:
         raise InputError(f"{text[:60]!r} is no timestamp in ms")
 
 
-def _events(block: bytes, lines: np.ndarray, path: Path) -> pd.DataFrame:
-    table = EVENT.table(block, lines, path)
+def _events(block: bytes, lines: np.ndarray) -> pd.DataFrame:
+    table = EVENT.table(block, lines)
     kind, is_drop = table["kind"], table["kind"] == "d"
     is_whole = (table["delay"] == np.floor(table["delay"])) & table["delay"].between(0, 1e15, inclusive="left")
     is_event = is_whole.where(kind.isin(("-", "d")), kind.isin(("+", "#")) & table["delay"].isna())
-    EVENT.refuse(~is_event.to_numpy(), block, lines, path)
+    EVENT.refuse(~is_event.to_numpy(), block, lines)
     # of a drop, the number of packets is before their bytes
     table["dropped"] = table["bytes"].where(is_drop, 0)
     table["bytes"] = table["bytes"].mask(is_drop, table["delay"]).astype(np.int64)
@@ -160,12 +157,12 @@ def _events(block: bytes, lines: np.ndarray, path: Path) -> pd.DataFrame:
     return table.astype({"kind": "category"})
 
 
-def _check(events: pd.DataFrame, base_ms: int, path: Path) -> None:
+def _check(events: pd.DataFrame, base_ms: int) -> None:
     """Raise InputError for events that contradict each other or the header."""
     t, kind, size, delay, line = (events[name].to_numpy() for name in ("t", "kind", "bytes", "delay", "line"))
 
     def refuse(wrong: np.ndarray, says: Callable[[int], str], lines: np.ndarray = line) -> None:
-        refuse_first(wrong, lines, path, says)
+        refuse_first(wrong, says, lines)
 
     back = np.diff(t, prepend=t[0]) < 0
     refuse(back, lambda i: f"the clock goes back from {t[i - 1]} to {t[i]} ms; record again")

@@ -25,18 +25,9 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.event_text import (
-    LINK_BIN_S,
-    Form,
-    bins_of,
-    link_table,
-    pieces,
-    refuse_first,
-)
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink, none_of
-from tcpfair.sources.readers.readings import naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, refuse_out_of_bounds
+from tcpfair.sources.readers.text import Form, head, located, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
 NAME = "ns2"
 ACCEPTS = "ns-2 traces (trace-all events; variables such as cwnd_ and ack_), a file or a folder of both"
@@ -94,7 +85,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     seen = _Seen()
     for file in files:
         for lines, block in pieces(file, _BLOCK_BYTES):
-            _take(block, lines, file, seen)
+            with located(file):
+                _take(block, lines, file, seen)
     payload_bytes, wire_bytes = said.link.payload_bytes, said.link.wire_bytes
     header_bytes = wire_bytes - payload_bytes if wire_bytes and payload_bytes else HEADER_BYTES
     if header_bytes < 0:
@@ -123,8 +115,6 @@ def _files(folder: Path) -> list[Path]:
 
 def _kind(path: Path) -> str:
     """events, variables or '', told by the first lines."""
-    if not path.is_file():
-        return ""
     start = head(path).encode(errors="replace").split(b"\n")[:50]
     first = next((line for line in start if not line.startswith(b"v ")), b"")
     if _EVENT.match(first):
@@ -147,8 +137,7 @@ class _Seen:
     def count(self, rows: int, what: str) -> None:
         """Raise InputError when there are too many rows with these."""
         self.packets += rows
-        if self.packets > readings.MAX_PACKETS:
-            raise InputError(f"more than {readings.MAX_PACKETS} {what}; give a shorter simulation")
+        readings.refuse_more(self.packets, readings.MAX_PACKETS, f"{what}; give a shorter simulation")
 
 
 def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
@@ -160,9 +149,8 @@ def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     is_variable = (first >= ord("0")) & (first <= ord("9"))
     refuse_first(
         ~(is_event | is_variable | (first == ord("v"))),
-        lines,
-        path,
         lambda i: "no event (+ - r d e) and no variable; give ns-2's own output",
+        lines,
     )
     texts = block.splitlines(keepends=True) if not (is_event.all() or is_variable.all()) else []
     for mask, take in ((is_event, _events), (is_variable, _variable_lines)):
@@ -172,20 +160,19 @@ def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
 
 
 def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
-    table = EVENT.table(block, lines, path)
+    table = EVENT.table(block, lines)
     t_s, event = table["t_s"].to_numpy(), table["event"]
     is_back = np.diff(t_s, prepend=seen.time_s) < 0
-    refuse_first(is_back, lines, path, lambda i: f"time goes back to {t_s[i]:.9g} s; give the trace of one simulation")
+    refuse_first(is_back, lambda i: f"time goes back to {t_s[i]:.9g} s; give the trace of one simulation", lines)
     seen.time_s = float(t_s[-1])
     for name in ("src", "dst"):
         known = {address: bool(_ADDRESS.fullmatch(address)) for address in table[name].unique()}
         refuse_first(
             ~table[name].map(known).to_numpy(bool),
-            lines,
-            path,
             lambda i, ends=table[name], name=name: (
                 f"{name} {ends[i][:40]!r} is not node.port; hierarchical addresses are not read"
             ),
+            lines,
         )
     is_data = table["type"].isin(DATA) & (table["size"] > HEADER_BYTES)
     seen.other_types |= set(table["type"].unique()) - {*DATA, "ack", "DCCP_Ack"}
@@ -193,15 +180,14 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     sent = data.groupby(["key", "fid"], observed=True)["t_s"].agg(first_s="min", last_s="max").reset_index()
     sent = pd.concat([seen.sent, sent.astype({"key": object})]).groupby(["key", "fid"], as_index=False)
     seen.sent = sent.agg(first_s=("first_s", "min"), last_s=("last_s", "max"))
-    if seen.sent["key"].nunique() > readings.MAX_FLOWS:
-        raise InputError(f"more than {readings.MAX_FLOWS} flows")
+    readings.refuse_more(seen.sent["key"].nunique(), readings.MAX_FLOWS, "flows")
     nodes = {address: int(address.partition(".")[0]) for address in data["dst"].unique()}
     arrived = data[(data["event"] == "r") & (data["dst"].map(nodes) == data["to"])]
     seen.count(len(arrived), "packets")
     if len(arrived):
         seen.arrivals.append(arrived[["key", "t_s", "seq", "size"]].astype({"size": np.int32}))
     changes = table[["from", "to"]].assign(
-        bin=bins_of(t_s),
+        bin=readings.bins_of(t_s),
         waiting=(event == "+").astype(np.int64) - event.isin(("-", "d")),
         forwarded=table["size"].where(event == "-", 0),
         dropped=(event == "d").astype(np.int64),
@@ -210,9 +196,9 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
 
 
 def _variable_lines(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
-    table = VARIABLE.table(re.sub(rb"[ \t]+\n", b"\n", block), lines, path)
+    table = VARIABLE.table(re.sub(rb"[ \t]+\n", b"\n", block), lines)
     table = table[table["name"].isin(("cwnd_", "ssthresh_", "ack_"))]
-    refuse_out_of_bounds(table, {"value": (-1, MAX_WINDOW_PKTS)}, path)
+    refuse_out_of_bounds(table, {"value": (-1, MAX_WINDOW_PKTS)})
     seen.count(len(table), "changes of variables")
     key = [f"{a}.{b}>{c}.{d}" for a, b, c, d in table[["saddr", "sport", "daddr", "dport"]].itertuples(index=False)]
     seen.variables.append(table[["t_s", "name", "value", "line"]].assign(key=key, file=str(path)))
@@ -253,15 +239,9 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
         if total[-1] <= 0:
             remarks.append(f"{key}: left out, no payload is delivered")
             continue
+        origin, known = "receiver: arrivals of ns-2's trace, in order", {"total_received_bytes": total_received}
         flow = ObservedFlow(
-            name=key,
-            file=files[0],
-            times_s=times_s,
-            total_bytes=total,
-            total_received_bytes=total_received,
-            interval_s=readings.PACKET_INTERVAL_S,
-            offset_s=start_s,
-            origin="receiver: arrivals of ns-2's trace, in order",
+            key, files[0], times_s, total, readings.PACKET_INTERVAL_S, origin, offset_s=start_s, **known
         )
         flows.append(flow)
     return flows
@@ -285,7 +265,7 @@ def _variables(seen: _Seen) -> dict[tuple[str, str], pd.DataFrame]:
     found = dict(list(pd.concat(seen.variables, ignore_index=True).groupby(["key", "name"], sort=True)))
     for rows in found.values():
         t_s = rows["t_s"].to_numpy()
-        readings.refuse_first(
+        refuse_first(
             np.diff(t_s, prepend=0.0) < 0,
             lambda i, rows=rows, t_s=t_s: (
                 f"{rows['file'].iloc[i]}: line {rows['line'].iloc[i]}: time goes back to {t_s[i]:.9g} s; give the trace of "
@@ -306,23 +286,18 @@ def _of_acks(
         rows = rows.drop_duplicates("t_s", keep="last")
         t_s, acked = rows["t_s"].to_numpy(), rows["value"].to_numpy()
         is_fall = np.diff(acked, prepend=acked[0]) < 0
-        refuse_first(is_fall, rows["line"], path, lambda i: "ack_ falls; give the trace of one connection")
+        refuse_first(is_fall, lambda i: "ack_ falls; give the trace of one connection", rows["line"].to_numpy())
         if acked[-1] <= acked[0]:
             continue
         at = max(int(np.argmax(acked > acked[0])) - 1, 0)
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 tells of no start
             t_s, total = t_s[1:], total[1:] - total[1]
-        flow = ObservedFlow(
-            name=key,
-            file=files[0],
-            times_s=t_s,
-            total_bytes=total,
-            interval_s=max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
-            origin="sender: ack_ of ns-2's trace",
-            offset_s=float(t_s[0]),
+        usual_s, origin = (
+            max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
+            "sender: ack_ of ns-2's trace",
         )
-        flows.append(flow)
+        flows.append(ObservedFlow(key, files[0], t_s, total, usual_s, origin, offset_s=float(t_s[0])))
     return flows
 
 
@@ -351,4 +326,4 @@ def _bottleneck(seen: _Seen, remarks: list[str]) -> ObservedLink | None:
         most = f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere)"
         remarks.append(f"{most}: taken for the bottleneck")
     of_link = links[(links["from"] == link[0]) & (links["to"] == link[1])]
-    return ObservedLink(link_table(of_link, int(seen.time_s / LINK_BIN_S) + 1))
+    return ObservedLink(readings.link_table(of_link, int(seen.time_s / readings.LINK_BIN_S) + 1))

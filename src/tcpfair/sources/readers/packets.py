@@ -96,9 +96,9 @@ class Tracker:
         ended, rows = tcp.follow(packets, self._state, self.bin_ns, out)
         self._rows.append(out[:rows].copy())
         if ended == tcp.FULL:
-            raise InputError(f"{self.path}: more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
+            raise InputError(f"more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
         if ended != tcp.DONE:
-            raise InputError(f"{self.path}: packet {self._clock('bad_number')}: time: {TIMES[ended]}")
+            raise InputError(f"packet {self._clock('bad_number')}: time: {TIMES[ended]}")
         if sum(map(len, self._rows)) <= MOST_ROWS:
             return
         progress = np.concatenate(self._rows)
@@ -110,7 +110,7 @@ class Tracker:
             progress = _last_of_each(progress)
         self._rows = [progress]
         if len(progress) > MOST_ROWS:
-            raise InputError(f"{self.path}: too many connections for its length; {KEEP_THOSE}")
+            raise InputError(f"too many connections for its length; {KEEP_THOSE}")
 
     def observed(self, backend: str, said: Sidecar, remarks: Sequence[str] = ()) -> Observed:
         """The flows of all that was followed. Raises InputError when there are none, too many, or the same one twice."""
@@ -119,13 +119,13 @@ class Tracker:
                 f"{self.counts[kind]:,} {what}" for kind, (what, _) in PASSED_OVER.items() if what and self.counts[kind]
             ]
             why = f" ({', '.join(found)})" if found else ""
-            raise InputError(f"{self.path}: no TCP segment{why}; capture with at least 100 bytes of each packet")
+            raise InputError(f"no TCP segment{why}; capture with at least 100 bytes of each packet")
         # the same packets again after the clock ran back are the same capture again; at two interfaces it does not run back
         copies, total = (int(self._both[name].sum()) for name in ("copies", "packets"))
         runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
         if runs_back and copies > COPIED_SHARE * max(total, 1):
             raise InputError(
-                f"{self.path}: {copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
+                f"{copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
             )
         flows, left_out = self._chosen(self._directions(), {flow.flow for flow in said.flows})
         self._check(flows)
@@ -154,7 +154,7 @@ class Tracker:
         d = d[carries & (d["has_base"] > 0) & ((d["packets"] > 0) | (progress > 1))].copy()
 
         if d.empty:
-            raise InputError(f"{self.path}: {NO_DATA}")
+            raise InputError(NO_DATA)
         ends = self._state.ends.reshape(-1, 3)
         d["source"], d["target"] = ([_end(*ends[i].tolist()) for i in side] for side in (d.index, d.index ^ 1))
         d["key"] = d["source"] + ">" + d["target"]
@@ -190,12 +190,12 @@ class Tracker:
         candidates = flows & (is_named | ~is_control)
         if not candidates.any():
             if len(unanswered):
-                raise InputError(f"{self.path}: no ACK of its data is in it; capture both directions at one interface")
-            raise InputError(f"{self.path}: {NO_DATA}")
+                raise InputError("no ACK of its data is in it; capture both directions at one interface")
+            raise InputError(NO_DATA)
         least_bytes = min(SMALL_BYTES, SMALL_SHARE * every["delivered_bytes"][candidates].max())
         is_chosen = candidates & ((every["delivered_bytes"] >= least_bytes) | is_named)
         if is_chosen.sum() > MOST_FLOWS:
-            raise InputError(f"{self.path}: {is_chosen.sum()} flows; {KEEP_THOSE}")
+            raise InputError(f"{is_chosen.sum()} flows; {KEEP_THOSE}")
         control, small = every[flows & is_control & ~is_chosen], every[candidates & ~is_chosen]
         total_bytes = small["delivered_bytes"].sum()
         remarks = {
@@ -220,13 +220,13 @@ class Tracker:
             usual = (TICKS_PER_S, FINE_TICKS_PER_S) if is_set else (TICKS_PER_S,)
             if not any(least <= per_s <= most for least, most in usual):
                 raise InputError(
-                    f"{self.path}: {name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
+                    f"{name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
                     "usual; the unit of the file's times must be what its header says"
                 )
         seen = flows["packets"] + flows["acks"]
         for i in np.flatnonzero(flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD))[:1]:
             raise InputError(
-                f"{self.path}: {flows['name'].iloc[i]}: {flows['odd'].iloc[i]} of {seen.iloc[i]:,} sequence numbers lie more "
+                f"{flows['name'].iloc[i]}: {flows['odd'].iloc[i]} of {seen.iloc[i]:,} sequence numbers lie more "
                 "than 2^30 bytes or unconfirmed off the others; give a capture without losses of gigabytes"
             )
         if self._relative:
@@ -238,7 +238,7 @@ class Tracker:
             is_same = is_near & (first["start_ns"] < others["stop_ns"]) & (others["start_ns"] < first["stop_ns"])
             if is_same.any():
                 raise InputError(
-                    f"{self.path}: {first['name']} and {others['name'][is_same].iloc[0]} are one connection under two addresses "
+                    f"{first['name']} and {others['name'][is_same].iloc[0]} are one connection under two addresses "
                     "(the same sequence numbers); capture on one side of the address translation"
                 )
 
@@ -250,7 +250,7 @@ class Tracker:
             readings = spans_ns / step_ns + 3
             if step_ns >= least_ns and readings.sum() <= MOST_READINGS and readings.max() <= MOST_READINGS_OF_FLOW:
                 return step_ns
-        raise InputError(f"{self.path}: too many flows for its length; {KEEP_THOSE}")
+        raise InputError(f"too many flows for its length; {KEEP_THOSE}")
 
     def _flow(self, flow: tuple, rows: np.ndarray, step_ns: int, begin_ns: int) -> ObservedFlow:
         low, high = np.searchsorted(rows[:, 0], [flow.Index, flow.Index + 1])

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import unknown
 from tcpfair.papers.papers import load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.sources.readers.text import validated
 
 TABLE = Path(__file__).with_name("patterns.yaml")
 QUANTITIES = {
@@ -122,10 +122,4 @@ def units() -> dict[str, dict[str, float]]:
 @cache
 def formats() -> tuple[Pattern, ...]:
     """The formats of patterns.yaml."""
-    found = []
-    for values in load_yaml(TABLE)["formats"]:
-        try:
-            found.append(Pattern.model_validate(values))
-        except ValidationError as error:
-            raise one_line(error, f"{TABLE}: {values.get('name')}") from None
-    return tuple(found)
+    return tuple(validated(Pattern, each, f"{TABLE}: {each.get('name')}") for each in load_yaml(TABLE)["formats"])

@@ -24,9 +24,8 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
-from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, lines, read_json
+from tcpfair.sources.readers.text import head, lines, located, naming_file, read_json
 from tcpfair.units import BITS_PER_BYTE
 
 NAME = "patterns"
@@ -135,13 +134,11 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
             if row.kind == "skip":
                 continue
             count += 1
-            if count > readings.MAX_READINGS:
-                raise InputError(f"more than {readings.MAX_READINGS} readings; give the recording in parts")
+            readings.refuse_more(count, readings.MAX_READINGS, "readings; give the recording in parts")
             name = groups.get("flow") or row.flow
             is_late = any(flow.intervals for flow in flows.values())
             flow = flows.setdefault(name, _Flow())
-            if len(flows) > readings.MAX_FLOWS:
-                raise InputError(f"more than {readings.MAX_FLOWS} flows; give the recording in parts")
+            readings.refuse_more(len(flows), readings.MAX_FLOWS, "flows; give the recording in parts")
             if row.kind != "connection":
                 _take(flow, name, row, groups, pattern, payload_bytes)
                 continue
@@ -165,7 +162,7 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
         return
     compiled = [(re.compile(row.line or ""), row) for row in pattern.rows]
     for number, line in enumerate(lines(path), start=1):
-        where = f"{path}: line {number}"
+        where = f"line {number}"
         if len(line) > MAX_LINE:  # no expression searches more
             raise InputError(f"{where}: longer than {MAX_LINE} characters; give the file as its tool wrote it")
         match, row = next(((found, row) for rule, row in compiled if (found := rule.fullmatch(line))), (None, None))
@@ -189,7 +186,7 @@ def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]
     for name in pattern.each:
         listed = _field(whole, name)
         for number, item in enumerate(listed if isinstance(listed, list) else []):
-            where = f"{path}: {name}.{number}"
+            where = f"{name}.{number}"
             if not isinstance(item, dict):
                 raise InputError(f"{where}: must be an object; give the whole file")
             if not pattern.events:
@@ -202,9 +199,7 @@ def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]
                 raise InputError(f"{where}: a second connection; give each connection its own file")
             if "event_fields" in item:
                 yield where, item
-            of_events = (
-                (f"{path}: {pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict)
-            )
+            of_events = ((f"{pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict))
             yield from _timed(of_events, item, pattern)
 
 
@@ -219,7 +214,7 @@ def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise InputError(f"line {number}: not a whole JSON object; give the whole file") from None
         if not isinstance(record, dict):
             raise InputError(f"line {number}: must be a JSON object; give the file as it was written")
-        yield f"{path}: line {number}", record
+        yield f"line {number}", record
 
 
 def _timed(
@@ -385,10 +380,9 @@ def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float) -> Number
 
 def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin: str) -> ObservedFlow:
     """A flow as its readings."""
-    gaps = ()
     if flow.intervals:
         table = np.array([each[:3] for each in flow.intervals])
-        times_s, total_bytes, gaps = readings.from_intervals(*table.T)
+        times_s, total_bytes, _ = readings.from_intervals(*table.T)  # which follow each other
         interval_s = float(np.median(table[:, 1] - table[:, 0]))
     elif len(flow.points) > 1:
         times_s, total_bytes = np.array(flow.points).T.copy()
@@ -402,26 +396,10 @@ def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin:
         interval_s = readings.PACKET_INTERVAL_S
     else:
         raise InputError(f"no interval; record with {pattern.repeat}")
-    readings.check_span(times_s[0], times_s[-1])
-    if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
-        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     windows = pd.DataFrame(flow.windows, columns=WINDOWS, dtype=np.float64)
-    is_wall = readings.is_wall_clock(times_s[0])
-    zero_s = times_s[0] if is_wall else 0.0
-    return ObservedFlow(
-        name=name,
-        file=path,
-        times_s=times_s - zero_s,
-        total_bytes=total_bytes,
-        interval_s=interval_s,
-        origin=origin,
-        rtt_s=float(windows["srtt_s"][windows["srtt_s"] > 0].min()),
-        clock_s=float(zero_s) if is_wall else flow.clock_s,
-        clock_error_s=0.0 if is_wall or flow.clock_s is None else 1.0,
-        offset_s=float(times_s[0]) if not is_wall and not flow.late else None,
-        windows=windows.assign(t_s=windows["t_s"] - zero_s),
-        gaps_s=gaps,
-    )
+    clock = {"clock_s": flow.clock_s, "clock_error_s": 0.0 if flow.clock_s is None else 1.0}
+    clock["offset_s"] = None if flow.late else float(times_s[0])
+    return readings.flow_of(name, path, (times_s, total_bytes), interval_s, origin, windows, **clock)
 
 
 def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:

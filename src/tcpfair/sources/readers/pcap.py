@@ -9,8 +9,6 @@ read in pieces; what follows from the packets is `packets`'s.
 from __future__ import annotations
 
 import struct
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import chunks, head_bytes
+from tcpfair.sources.readers.text import chunks, head_bytes, naming_file
 
 NAME = "pcap"
 ACCEPTS = "captures of TCP (pcap or pcapng, at least 100 bytes of each packet)"
@@ -29,8 +27,6 @@ ACCEPTS = "captures of TCP (pcap or pcapng, at least 100 bytes of each packet)"
 PIECE_BYTES = 1 << 23
 RECORDS = 1 << 17
 MOST_INTERFACES = 1024
-PROGRESS_FROM_BYTES = 100_000_000
-PROGRESS_S = 2.0
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000_000_000
 
 # magic number: byte order, fractions of a second
@@ -59,9 +55,10 @@ WRONG = {
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a pcap or pcapng, plain or packed."""
-    return path.is_file() and _is_capture(head_bytes(path))
+    return _is_capture(head_bytes(path))
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a capture.
 
@@ -69,12 +66,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     """
     capture = _Capture(path)
     tracker = Tracker(path)
-    told_s = time.monotonic()
     for packets in capture.packets():
         tracker.add(packets)
-        if capture.seen_bytes >= PROGRESS_FROM_BYTES and time.monotonic() - told_s > PROGRESS_S:
-            told_s = time.monotonic()
-            print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
     tracker.counts += capture.counts
     return tracker.observed(NAME, said, capture.remarks)
 
@@ -90,19 +83,9 @@ class _Capture:
         self.path = path
         self.counts = np.zeros(frames.COUNTS, np.int64)
         self.remarks: list[str] = []
-        self.seen_bytes = 0
         self.number = 1  # of the next packet
         self._order = "<"
         self._interfaces: list[tuple[int, int, int, int]] = []
-
-    def _wrong(self, says: str) -> InputError:
-        return InputError(f"{self.path}: {says}")
-
-    def progress(self) -> str:
-        """How far it is, in words."""
-        size = self.path.stat().st_size
-        of = f" of {size / 1e6:,.0f}" if self.seen_bytes <= size else ""
-        return f"{self.seen_bytes / 1e6:,.0f}{of} MB, {self.number - 1:,} packets"
 
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`, which the next one overwrites."""
@@ -111,7 +94,7 @@ class _Capture:
         while len(data) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
             data += more
         if not _is_capture(data):
-            raise self._wrong("neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
+            raise InputError("neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
         is_pcap = data[:4] in PCAP
         scan, at = (frames.scan_pcap, self._header(data)) if is_pcap else (frames.scan_pcapng, 0)
         # no fraction of a second has nanoseconds, though the header has the magic number of nanoseconds
@@ -131,19 +114,18 @@ class _Capture:
                     self.number += count
                     yield packets[:found]
                 if ended in WRONG:
-                    raise self._wrong(f"packet {self.number}: {WRONG[ended]}")
+                    raise InputError(f"packet {self.number}: {WRONG[ended]}")
                 if ended == frames.CONTROL:
                     length = self._control(memoryview(data)[at:])
                     if not length:
                         break  # its end is in the next piece
                     at += length
             rest, piece, at = data[at:], next(pieces, b""), 0
-            self.seen_bytes += len(piece)
             if rest and not piece:
                 self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
             data = rest + piece if piece else b""
         if is_micro and len(seconds) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
-            raise self._wrong(
+            raise InputError(
                 "its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
                 "microseconds: correct the magic number (a1b2c3d4)"
             )
@@ -152,17 +134,18 @@ class _Capture:
         """Read a pcap's header: where its first packet begins."""
         self._order, fractions = PCAP[data[:4]]
         if len(data) < FILE_HEADER_BYTES:
-            raise self._wrong("cut within its header; copy the file again")
+            raise InputError("cut within its header; copy the file again")
         major, minor, _, _, snap_bytes, link_type = struct.unpack_from(f"{self._order}HHIIII", data, 4)
         if (major, minor) != (2, 4):
-            raise self._wrong(f"version {major}.{minor} of pcap; 2.4 is the only one in use")
+            raise InputError(f"version {major}.{minor} of pcap; 2.4 is the only one in use")
         self._add_interface(link_type & 0xFFFF, fractions, 0, snap_bytes)
         return FILE_HEADER_BYTES
 
     def _add_interface(self, link_type: int, units: int, offset_s: int, snap_bytes: int) -> None:
         if link_type not in frames.LINK_TYPES:
-            says = f"link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
-            raise self._wrong(says)
+            raise InputError(
+                f"link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
+            )
         self._interfaces.append((link_type, units, offset_s, snap_bytes))
 
     def _control(self, block: memoryview) -> int:
@@ -174,26 +157,26 @@ class _Capture:
         if is_section:
             magic = bytes(block[8:12])
             if magic not in BYTE_ORDER:
-                raise self._wrong(f"section after packet {self.number - 1}: no byte-order magic; copy the file again")
+                raise InputError(f"section after packet {self.number - 1}: no byte-order magic; copy the file again")
             self._order = BYTE_ORDER[magic]
         length, _, major = struct.unpack_from(f"{self._order}IIH", block, 4)
         is_length = length % 4 == 0 and least <= length <= frames.MOST_BLOCK_BYTES
         if is_length and len(block) < length:
             return 0
         if not is_length or block[length - 4 : length] != block[4:8]:
-            raise self._wrong(f"packet {self.number}: {WRONG[frames.BAD_LENGTH]}")
+            raise InputError(f"packet {self.number}: {WRONG[frames.BAD_LENGTH]}")
         if not is_section:
             self._describe(block[8 : length - 4])
         elif major == 1:
             self._interfaces = []
         else:
-            raise self._wrong(f"version {major} of pcapng; 1 is the only one in use")
+            raise InputError(f"version {major} of pcapng; 1 is the only one in use")
         return length
 
     def _describe(self, body: memoryview) -> None:
         """Read an interface description."""
         if len(self._interfaces) == MOST_INTERFACES:
-            raise self._wrong(f"more than {MOST_INTERFACES} interfaces; give a capture of one")
+            raise InputError(f"more than {MOST_INTERFACES} interfaces; give a capture of one")
         link_type, _, snap_bytes = struct.unpack_from(f"{self._order}HHI", body)
         units, offset_s, at = MICROSECONDS, 0, 8
         while at + 4 <= len(body):
@@ -204,10 +187,10 @@ class _Capture:
             if code == IF_TSRESOL and size == 1:
                 units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
                 if units > 10**18:
-                    raise self._wrong(f"if_tsresol: {value[0]} is finer than any clock; the file is damaged")
+                    raise InputError(f"if_tsresol: {value[0]} is finer than any clock; the file is damaged")
             if code == IF_TSOFFSET and size == 8:
                 (offset_s,) = struct.unpack(f"{self._order}q", value)
                 if abs(offset_s) > frames.MOST_SECONDS:
-                    raise self._wrong(f"if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
+                    raise InputError(f"if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
             at += 4 + size + -size % 4
         self._add_interface(link_type, units, offset_s, snap_bytes)

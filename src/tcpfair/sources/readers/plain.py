@@ -39,9 +39,8 @@ from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import located, naming_file, refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, head_bytes, line_blocks, read_bytes
+from tcpfair.sources.readers.text import head, head_bytes, line_blocks, located, naming_file, read_bytes, refuse_first
 
 NAME = "plain"
 ACCEPTS = "plain tables (.csv, .tsv, columns with spaces, or .parquet, with a column for the time and columns for bytes or rate)"
@@ -133,8 +132,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
     names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
-    if len(names) > MAX_COLUMNS:
-        raise InputError(f"more than {MAX_COLUMNS} columns")
+    readings.refuse_more(len(names), MAX_COLUMNS, "columns")
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
             f"no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
@@ -151,8 +149,7 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
         long = _long(piece, table)
         _refuse_merged(piece, long, table, first_words)
         rows += len(long)
-        if rows > readings.MAX_READINGS:
-            raise InputError(f"more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
+        readings.refuse_more(rows, readings.MAX_READINGS, "readings; give longer intervals, or parts")
         codes, new = pd.factorize(long["flow"])
         long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
         parts.append(long)
@@ -297,10 +294,8 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
     labels = values["flow"].cat.codes.to_numpy()
-    if labels.max() >= readings.MAX_FLOWS:
-        raise InputError(
-            f"more than {readings.MAX_FLOWS} flows; name the column of the flow, {SIDECAR}: columns.flow: NAME"
-        )
+    say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
+    readings.refuse_more(len(values["flow"].cat.categories), readings.MAX_FLOWS, f"flows; {say}")
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
 
@@ -344,8 +339,7 @@ def _flow(
     t_s = rows["time"].to_numpy()
     if len(t_s) < 2:
         raise InputError("one row; at least two are needed")
-    if len(t_s) > readings.MAX_OF_FLOW:
-        raise InputError(f"more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
+    readings.refuse_more(len(t_s), readings.MAX_OF_FLOW, "rows; give longer intervals, or parts")
     usual_s, is_even = readings.usual_spacing(t_s)
     lost = (np.diff(t_s) >= readings.GAP * usual_s) & is_even
     _check_agreement(rows, table, lost)
@@ -363,27 +357,10 @@ def _flow(
     if not len(times_s) or not total_bytes[-1] > 0:
         remarks.append(f"flow {label!r}: never has bytes; left out")
         return []
-    if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
-        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     if gaps:
         remarks.append(f"flow {label!r}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without rows")
-    is_wall = readings.is_wall_clock(float(times_s[0]))
-    zero_s = float(times_s[0]) if is_wall else 0.0
-    windows = _windows(rows, table, said, remarks)
-    flow = ObservedFlow(
-        name=label,
-        file=path,
-        times_s=times_s - zero_s,
-        total_bytes=total_bytes,
-        interval_s=usual_s,
-        origin=f"table: {name}",
-        cc=_one_cc(rows, table),
-        rtt_s=float(windows["srtt_s"][windows["srtt_s"] > 0].min()),
-        clock_s=zero_s if is_wall else None,
-        gaps_s=tuple((since - zero_s, to - zero_s) for since, to in gaps),
-        windows=windows.assign(t_s=windows["t_s"] - zero_s),
-    )
-    return [flow]
+    windows, origin, cc = _windows(rows, table, said, remarks), f"table: {name}", _one_cc(rows, table)
+    return [readings.flow_of(label, path, (times_s, total_bytes), usual_s, origin, windows, gaps, cc=cc)]
 
 
 def _from_intervals(
@@ -616,23 +593,22 @@ def _rows(block: bytes, line: int, names: list[str], delimiter: str, decimal: st
 
     def read(dtype: object) -> pd.DataFrame:
         options = {"decimal": decimal, "skip_blank_lines": False, "skipinitialspace": True}
-        with np.errstate(all="ignore"):
-            found = pd.read_csv(io.BytesIO(block), sep=delimiter, header=None, usecols=places, dtype=dtype, **options)
+        try:
+            with np.errstate(all="ignore"):
+                found = pd.read_csv(
+                    io.BytesIO(block), sep=delimiter, header=None, usecols=places, dtype=dtype, **options
+                )
+        except (ValueError, OverflowError) as error:
+            reason = (str(error).splitlines() or ["no table"])[0][:120]
+            raise InputError(f"from line {line}: {reason}; give a table") from None
         if len(found) != len(lines):
             raise InputError(f"from line {line}: cells run over several lines; give one row per line")
         return found.set_axis([names[place] for place in places], axis=1).set_axis(lines, axis=0)
 
     try:
         piece = read(kinds)
-    except (ValueError, OverflowError):
-        try:
-            piece = read(str)
-        except InputError:
-            raise
-        except (ValueError, OverflowError) as error:
-            reason = (str(error).splitlines() or ["no table"])[0][:120]
-            raise InputError(f"from line {line}: {reason}; give a table") from None
-        piece = _as_numbers(piece, decimal, table)
+    except InputError:
+        piece = _as_numbers(read(str), decimal, table)
     piece[table.texts] = piece[table.texts].fillna("")
     return piece
 

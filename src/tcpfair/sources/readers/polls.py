@@ -26,8 +26,10 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
+from tcpfair.sources.readers.readings import MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S, refuse_more
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
 
 MICROSECONDS_PER_S = 1e6
@@ -44,8 +46,7 @@ MAX_ROWS = 4_000_000  # of polls in memory, 60 bytes each and as much again in t
 MAX_POLLS = 30_000_000
 MAX_SOCKETS = 100_000
 MAX_ALGORITHMS = 1000
-MAX_DURATION_S = 86_400.0
-MAX_BYTES_PER_S = 1.25e12  # 10 Tb/s: no link is faster
+MAX_BYTES_PER_S = MAX_BPS / 8
 FEWEST_DECIDING_POLLS = 6
 SAME_TIME_S = 1e-3  # closer than any poll
 LONGEST_RTT_S = 4.0  # longer ones have a wrong unit
@@ -184,7 +185,6 @@ class Socket(NamedTuple):
     local: str  # address with port, or the port alone
     peer: str
     cookie: str = ""
-    hosts: frozenset[str] = frozenset()  # the two addresses
 
 
 class Clock(NamedTuple):
@@ -231,36 +231,33 @@ class PollStore:
 
     def polls(self, times_s: Sequence[float] | Floats) -> int:
         """Begin polls at these times; the number of the last. Raises InputError for more than any test has."""
-        if len(self.times_s) + len(times_s) > MAX_POLLS:
-            raise InputError(f"{self.path}: more than {MAX_POLLS} polls; give the recording in parts")
+        refuse_more(len(self.times_s) + len(times_s), MAX_POLLS, "polls; give the recording in parts")
         self.times_s.extend(times_s)
         return len(self.times_s) - 1
 
     def socket(self, key: Socket) -> int:
         """Number of a socket. Raises InputError for more than any test has."""
-        if key not in self.sockets and len(self.sockets) >= MAX_SOCKETS:
-            raise InputError(f"{self.path}: more than {MAX_SOCKETS} sockets; poll the ports of the flows only")
-        return self.sockets.setdefault(key, len(self.sockets))
-
-    def cc(self, name: str) -> int:
-        """Number of an algorithm."""
-        if name not in self.ccs and len(self.ccs) > MAX_ALGORITHMS:
-            raise InputError(
-                f"{self.path}: more than {MAX_ALGORITHMS} names of congestion control; give the tool's own output"
-            )
-        return self.ccs.setdefault(name, len(self.ccs))
+        number = self.sockets.setdefault(key, len(self.sockets))
+        refuse_more(len(self.sockets), MAX_SOCKETS, "sockets; poll the ports of the flows only")
+        return number
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
-        """Append rows: arrays of one length in the columns `STORED`; one that is missing is 0, which means not shown."""
+        """Append rows: arrays of one length in the columns `STORED`; one that is missing is 0, which means not shown.
+
+        ``cc`` has names. Raises InputError for more of them than any test has.
+        """
         rows = {name: columns[name] if name in columns else np.zeros(len(columns["socket"])) for name in STORED}
+        codes, names = pd.factorize(rows["cc"])
+        rows["cc"] = np.array([self.ccs.setdefault(name, len(self.ccs)) for name in names], np.int64)[codes]
+        refuse_more(len(self.ccs), MAX_ALGORITHMS, "names of congestion control; give the tool's own output")
         self._parts.append(pd.DataFrame({name: np.asarray(rows[name]).astype(kind) for name, kind in STORED.items()}))
         if len(self) <= MAX_ROWS:
             return
         self.thin()
         while len(self) > MAX_ROWS // 2:
             self.bin_s = 2 * self.bin_s or 0.2
-            if self.bin_s > MAX_DURATION_S:
-                raise InputError(f"{self.path}: {len(self)} changes of state; give the recording in parts")
+            if self.bin_s > MAX_SPAN_S:
+                raise InputError(f"{len(self)} changes of state; give the recording in parts")
             self.thin()
 
     def __len__(self) -> int:
@@ -300,18 +297,6 @@ class PollStore:
 # --- flows ---------------------------------------------------------------------------------------------------------
 
 
-class Candidate(NamedTuple):
-    """What may be a flow: one direction of one connection."""
-
-    flow: ObservedFlow
-    hosts: frozenset[str]
-    first_s: float  # when it was first seen, on the clock of the file
-
-    @property
-    def total_bytes(self) -> float:
-        return float(self.flow.total_bytes[-1])
-
-
 class _Pair(NamedTuple):
     """One direction of a connection, and the numbers of the sockets of both ends as far as they were polled."""
 
@@ -328,7 +313,7 @@ class _Pair(NamedTuple):
 States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state from what the tool shows of it
 
 
-def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> list[Candidate]:
+def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> list[ObservedFlow]:
     """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
 
     Raises InputError for counters that run backwards, an algorithm that changes, one poll alone.
@@ -344,20 +329,20 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     pairs = _both_ends(keys, sends[sends].index, receives[receives].index, dict(zip(first.index, seen, strict=True)))
     if not pairs and not is_known.all():
         local = keys[counts.index[~is_known][-1]].local
-        raise InputError(f"{store.path}: one poll of the data connection {local}; at least two are needed")
+        raise InputError(f"one poll of the data connection {local}; at least two are needed")
     totals = [rise.at[pair.counted] for pair in pairs]
     # smaller ones will be left out, and need no windows
     small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
     names = unique_names([pair.ends for pair in pairs])
-    found = [
-        _candidate(store, said, state, name, pair, keys[pair.counted[0]], total >= small)
-        for name, pair, total in zip(names, pairs, totals, strict=True)
-    ]
+    found = []
+    for name, pair, total in zip(names, pairs, totals, strict=True):
+        with located(name):
+            found.append(_candidate(store, said, state, name, pair, keys[pair.counted[0]], total >= small))
     if store.clock.is_wall:
         return found
     # without a wall clock the file's own clock gives the starts of its flows relative to each other
-    first_s = min((one.first_s for one in found), default=0.0)
-    return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
+    first_s = min((flow.offset_s for flow in found), default=0.0)
+    return [replace(flow, offset_s=flow.offset_s - first_s) for flow in found]
 
 
 def _both_ends(
@@ -383,23 +368,22 @@ def _both_ends(
 
 def _candidate(
     store: PollStore, said: Sidecar, state: States | None, name: str, pair: _Pair, key: Socket, is_large: bool
-) -> Candidate:
+) -> ObservedFlow:
     """One direction; of a small one that trace.yaml does not name the windows are left out."""
-    where = f"{store.path}: {name}" if name else str(store.path)
     counted, counter = pair.counted
     is_received = counted == pair.receiver
     rows, polls = store.rows(counted), None
     seen_first = rows["poll"].iloc[0]
     stated = said_of(said, store.path, name)
     if pair.sender is not None and (is_large or stated in said.flows):
-        polls = _sender(store.rows(pair.sender), state, stated, where)
+        polls = _sender(store.rows(pair.sender), state, stated)
         rows = rows if is_received else polls
     t_s, values = rows["t_s"].to_numpy(), rows[counter].to_numpy()
     if len(values) < 2:
-        raise InputError(f"{where}: one poll of the data connection; at least two are needed")
+        raise InputError("one poll of the data connection; at least two are needed")
     if (np.diff(t_s) <= 0).any():
-        raise InputError(f"{where}: t: must increase from poll to poll; give one recording, in order of time")
-    _check_counter(rows, counter, where)
+        raise InputError("t: must increase from poll to poll; give one recording, in order of time")
+    _check_counter(rows, counter)
     rtt_s, polled_s = smallest_rtt_s(rows if polls is None else polls), float(np.median(np.diff(t_s)))
     first_poll, before_s = rows["poll"].iloc[0], None
     if first_poll > 0 and first_poll == seen_first and not store.bin_s:
@@ -408,10 +392,10 @@ def _candidate(
         before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
     busy_ms = np.zeros(len(t_s)) if is_received else rows["busy_ms"].to_numpy()  # a receiver's own data are others
     t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
-    if t_s[-1] - t_s[0] > MAX_DURATION_S:
-        raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
-    if len(t_s) > MAX_DURATION_S / 0.1:
-        raise InputError(f"{where}: {len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
+    if t_s[-1] - t_s[0] > MAX_SPAN_S:
+        raise InputError(f"lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
+    if len(t_s) > MAX_OF_FLOW:
+        raise InputError(f"{len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
     zero_s = float(t_s[0])
     clock_s = zero_s if store.clock.is_wall else None
     known: dict[str, object] = {}
@@ -420,7 +404,7 @@ def _candidate(
         known["windows"] = pd.DataFrame({"t_s": at_s, **windows(polls)})[WINDOWS]
         known["events"] = losses(polls, at_s)
         known |= {"cc": polls["cc"].iloc[0]} if polls["cc"].iloc[0] else {}
-    flow = ObservedFlow(
+    return ObservedFlow(
         name=name,
         file=store.path,
         times_s=t_s - zero_s,
@@ -430,43 +414,40 @@ def _candidate(
         rtt_s=rtt_s,
         clock_s=clock_s,
         clock_error_s=store.clock.error_s,
+        offset_s=None if store.clock.is_wall else zero_s,
         identity=identity(*pair.ends, key.cookie, clock_s),
         ends=pair.ends,
         gaps_s=gaps(t_s - zero_s),
         clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
     )
-    return Candidate(flow, key.hosts, zero_s)
 
 
-def _sender(rows: pd.DataFrame, state: States | None, stated: SaidFlow, where: str) -> pd.DataFrame:
+def _sender(rows: pd.DataFrame, state: States | None, stated: SaidFlow) -> pd.DataFrame:
     """The polls of a sender since its choice of an algorithm."""
     if state is not None:
         rows = rows.assign(ca_state=state(rows))
     polls = from_choice_of_algorithm(rows)
     if polls["cc"].nunique() > 1:
-        raise InputError(f"{where}: {ALGORITHM_CHANGES}")
+        raise InputError(ALGORITHM_CHANGES)
     if not polls["cc"].iloc[0]:  # the tool does not show it
         polls["cc"] = stated.protocol or ""
-    _check_counter(polls, "bytes_acked", where)
+    _check_counter(polls, "bytes_acked")
     if (np.diff(polls["total_retrans"]) < 0).any():
-        raise InputError(f"{where}: total_retrans: decreases, but it counts; give one recording, in order of time")
+        raise InputError("total_retrans: decreases, but it counts; give one recording, in order of time")
     return polls
 
 
-def _check_counter(rows: pd.DataFrame, name: str, where: str) -> None:
+def _check_counter(rows: pd.DataFrame, name: str) -> None:
     """Raise InputError when a counter of bytes runs backwards or faster than any link."""
     values = rows[name].to_numpy()
     rises, steps_s = np.diff(values), np.diff(rows["t_s"])
-    for i in np.flatnonzero(rises < 0)[:1]:
-        raise InputError(
-            f"{where}: {name}: decreases from {values[i]} to {values[i + 1]}, but it counts; "
-            "give one recording, in order of time"
-        )
-    for i in np.flatnonzero(rises > MAX_BYTES_PER_S * np.maximum(steps_s, 1e-3) + 1e7)[:1]:
-        raise InputError(
-            f"{where}: {name}: rises by {rises[i]} in {steps_s[i]:g} s, faster than any link; give the tool's own output"
-        )
+    order = "but it counts; give one recording, in order of time"
+    refuse_first(rises < 0, lambda i: f"{name}: decreases from {values[i]} to {values[i + 1]}, {order}")
+    refuse_first(
+        rises > MAX_BYTES_PER_S * np.maximum(steps_s, 1e-3) + 1e7,
+        lambda i: f"{name}: rises by {rises[i]} in {steps_s[i]:g} s, faster than any link; give the tool's own output",
+    )
 
 
 def _from_first_data(
@@ -563,25 +544,32 @@ def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
 
 
 def _without_control_connections(
-    found: Sequence[Candidate], said: Sidecar, path: Path
-) -> tuple[list[Candidate], list[str]]:
+    found: Sequence[ObservedFlow], said: Sidecar, path: Path
+) -> tuple[list[ObservedFlow], list[str]]:
     """Candidates that are flows, and remarks on those that are not.
 
     Left out are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
     few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
     """
-    few_bytes = CONTROL_SHARE * max((one.total_bytes for one in found), default=0.0)
-    large = [one for one in found if one.total_bytes > CONTROL_BYTES]
+    about = [  # bytes, when it begins on the clock of the file, hosts
+        (
+            flow.total_bytes[-1],
+            flow.offset_s if flow.clock_s is None else flow.clock_s,
+            {end_of(end)[0] for end in flow.ends},
+        )
+        for flow in found
+    ]
+    few_bytes = CONTROL_SHARE * max((total for total, _, _ in about), default=0.0)
+    large = [(begin_s, hosts) for total, begin_s, hosts in about if total > CONTROL_BYTES]
     flows, left = [], []
-    for one in found:
-        beside = any(one.first_s <= other.first_s and one.hosts == other.hosts for other in large)
-        most_bytes = CONTROL_BYTES if beside else FEW_BYTES
-        is_control = one.total_bytes <= COOKIE_BYTES or one.total_bytes < min(few_bytes, most_bytes)
-        is_named = said_of(said, path, one.flow.name) in said.flows
-        (left if is_control and not is_named else flows).append(one)
+    for flow, (total, begin_s, hosts) in zip(found, about, strict=True):
+        beside = any(begin_s <= other_s and hosts == others for other_s, others in large)
+        is_control = total <= COOKIE_BYTES or total < min(few_bytes, CONTROL_BYTES if beside else FEW_BYTES)
+        is_named = said_of(said, path, flow.name) in said.flows
+        (left if is_control and not is_named else flows).append(flow)
     if not left:
         return flows, []
-    shown = ", ".join(f"{one.flow.name} ({one.total_bytes:.0f} bytes)" for one in left[:NAMED_AT_MOST])
+    shown = ", ".join(f"{flow.name} ({flow.total_bytes[-1]:.0f} bytes)" for flow in left[:NAMED_AT_MOST])
     more = f" and {len(left) - NAMED_AT_MOST} more" if len(left) > NAMED_AT_MOST else ""
     remark = (
         f"left out as control connection{'s' * (len(left) > 1)}, with few bytes beside the others: {shown}{more}; "
@@ -593,7 +581,7 @@ def _without_control_connections(
 def observed(
     backend: str,
     store: PollStore,
-    found: Sequence[Candidate],
+    found: Sequence[ObservedFlow],
     said: Sidecar,
     advice: str,
     remarks: tuple[Sequence[str], Sequence[str]] = ((), ()),
@@ -605,11 +593,11 @@ def observed(
     """
     kept, left = _without_control_connections(found, said, store.path)
     if not kept:
-        raise InputError(f"{store.path}: {counter}: no connection carried data; {advice}")
+        raise InputError(f"{counter}: no connection carried data; {advice}")
     thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"
     return Observed(
         backend,
-        tuple(one.flow for one in kept),
+        tuple(kept),
         (store.path,),
         remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.bin_s > store.requested_bin_s else [])),
         has_own_zero=not store.clock.is_wall,

@@ -1,20 +1,16 @@
-"""Readings of running totals out of what tools write down instead: intervals with their bytes, or single packets."""
+"""Readings of running totals out of what tools write down instead: intervals with their bytes, single packets, events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.observed import LINK, Floats, ObservedFlow
 
-Floats = NDArray[np.float64]
 Gaps = tuple[tuple[float, float], ...]
 
 MAX_SPAN_S = 86_400.0  # a day is the longest recording
@@ -26,48 +22,17 @@ MAX_BPS = 1e13  # no link has ten terabits a second
 MAX_TOTAL_BYTES = 2.0**62
 WALL_CLOCK_S = (946_684_800.0, 4_102_444_800.0)  # 2000 to 2100: times in here are seconds since 1970
 PACKET_BIN_S = 0.01
+LINK_BIN_S = 0.1
 PACKET_INTERVAL_S = 0.1  # packets have no intervals of their own; trace.yaml's interval_s says others
 GAP = 1.5  # a spacing that is this many usual ones has lost a row
 # spacings are even when nearly all are whole multiples of the usual one, to a tenth of it, and most are that one
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
 
 
-@contextmanager
-def located(where: object) -> Iterator[None]:
-    """Put ``where`` (a file, a flow) before every InputError that is raised inside and does not name it already."""
-    try:
-        yield
-    except InputError as error:
-        says = error.args[0]
-        raise InputError(says if says.startswith((f"{where}: ", f"{where}/")) else f"{where}: {says}") from None
-
-
-def naming_file(read: Callable[[Path, Sidecar], Observed]) -> Callable[[Path, Sidecar], Observed]:
-    """A reader whose errors begin with its file."""
-
-    @wraps(read)
-    def named(path: Path, said: Sidecar) -> Observed:
-        with located(path):
-            return read(path, said)
-
-    return named
-
-
-def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
-    """A check that yields what is wrong, as a function of ``where`` and its arguments that raises InputError of the first."""
-
-    @wraps(check)
-    def refuse(where: object, *args: object) -> None:
-        for says in check(*args):
-            raise InputError(f"{where}: {says}")
-
-    return refuse
-
-
-def refuse_first(odd: NDArray[np.bool_], says: Callable[[int], str]) -> None:
-    """Raise InputError with what ``says`` writes of the first row at which ``odd`` is true."""
-    if odd.any():
-        raise InputError(says(int(np.argmax(odd))))
+def refuse_more(count: int, most: int, what: str) -> None:
+    """Raise InputError for more than ``most`` of ``what``, which goes on with what to give."""
+    if count > most:
+        raise InputError(f"more than {most} {what}")
 
 
 def check_span(first_s: float, last_s: float) -> None:
@@ -82,6 +47,42 @@ def check_span(first_s: float, last_s: float) -> None:
 def is_wall_clock(first_s: float) -> bool:
     """Whether a time in seconds can only be one since 1970."""
     return WALL_CLOCK_S[0] <= first_s <= WALL_CLOCK_S[1]
+
+
+def flow_of(
+    name: str,
+    file: Path,
+    readings: tuple[Floats, Floats],
+    interval_s: float,
+    origin: str,
+    windows: pd.DataFrame,
+    gaps_s: Gaps = (),
+    **known: object,
+) -> ObservedFlow:
+    """The flow of (times, running totals), with its windows on the same clock and what else is ``known`` of it.
+
+    Times that can only be a wall clock count from the first of them; the smallest RTT is that of the windows.
+
+    Raises InputError for what is longer than a day, and for more bytes than any tool counts.
+    """
+    times_s, total_bytes = readings
+    check_span(times_s[0], times_s[-1])
+    if total_bytes[-1] > MAX_TOTAL_BYTES:
+        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
+    zero_s = float(times_s[0]) if is_wall_clock(times_s[0]) else 0.0
+    if zero_s:
+        known |= {"clock_s": zero_s, "offset_s": None}
+    return ObservedFlow(
+        name=name,
+        file=file,
+        times_s=times_s - zero_s,
+        total_bytes=total_bytes,
+        interval_s=interval_s,
+        origin=origin,
+        windows=windows.assign(t_s=windows["t_s"] - zero_s),
+        gaps_s=tuple((from_s - zero_s, to_s - zero_s) for from_s, to_s in gaps_s),
+        **{"rtt_s": float(windows["srtt_s"][windows["srtt_s"] > 0].min()), **known},
+    )
 
 
 def usual_spacing(times_s: Floats) -> tuple[float, bool]:
@@ -140,3 +141,20 @@ def gathered(packets: Sequence[tuple[Floats, Floats]], start_s: float, stop_s: f
         total[0] = 0.0
         totals.append(total)
     return times_s[keep], totals
+
+
+def link_table(changes: pd.DataFrame, bins: int) -> pd.DataFrame:
+    """Totals of a link after each of ``bins`` of `LINK_BIN_S`, in the columns of a trace.
+
+    ``changes`` are events with the columns bin, forwarded (bytes), dropped and waiting (packets).
+    """
+    kinds = ["forwarded", "dropped", "waiting"]
+    totals = changes.groupby("bin")[kinds].sum().reindex(range(bins), fill_value=0).cumsum().astype(np.float64)
+    totals.columns = ["forwarded_bytes", "dropped_pkts", "queue_pkts"]
+    totals["queue_pkts"] = totals["queue_pkts"].clip(lower=0.0)
+    return totals.reset_index(drop=True).assign(t_s=(np.arange(bins) + 1) * LINK_BIN_S, direction="forward")[LINK]
+
+
+def bins_of(t_s: np.ndarray) -> np.ndarray:
+    """In which bin of `LINK_BIN_S` times are."""
+    return np.floor(t_s / LINK_BIN_S + 1e-6).astype(np.int64)

@@ -37,17 +37,10 @@ import pyarrow.compute as pc
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed, end_of
-from tcpfair.sources.readers.polls import (
-    CA_LOSS,
-    CA_OPEN,
-    CA_RECOVERY,
-    INFINITE_SSTHRESH,
-    Clock,
-    PollStore,
-    Socket,
-)
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
+from tcpfair.sources.readers.readings import MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
 
 NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
@@ -58,7 +51,6 @@ BYTES_AT_ONCE = 1 << 24
 MAX_SOCKET_BYTES = 5 * MAX_LINE_BYTES
 MAX_STEPS = 20
 SAME_POLL_S = 0.02  # between the stamps of the lines of one poll
-DAY_S = 86_400.0
 
 # --- time stamps ---------------------------------------------------------------------------------------------------
 
@@ -174,8 +166,6 @@ _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 def sniff(path: Path) -> bool:
     """Whether the file begins with polls of ``ss -t``: a socket's line and fields that ``-i`` adds."""
-    if not path.is_file():
-        return False
     begin = head_bytes(path)
     if not re.search(rb"[ \t](?:cwnd|rto):\d", begin):
         return False
@@ -211,14 +201,12 @@ class _Log:
     """What was read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.store = PollStore(path, Clock(is_wall=True))
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
         self.is_fresh = True  # a poll began, and no socket since
         self.seen: set[int] = set()  # sockets of the current poll
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
-        self.ccs: dict[bytes | None, int] = {b"": self.store.cc("")}
         self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
         self.is_wall = self.is_whole = True
         self.first_strange = self.strange_count = self.without_stamp = 0
@@ -234,14 +222,14 @@ class _Log:
             0,
         )  # whether a socket's lines may go on; bytes of these, and of all that are held
         line = b"\n"
-        for number, line in enumerate(byte_lines(self.path), start=1):
+        for number, line in enumerate(byte_lines(self.store.path), start=1):
             kind, stamp, found = _line(line.removesuffix(b"\n"), order)
             if kind == "detail":
                 if is_open:
                     self.records[-1][-1].append(line)
                     size += len(line)
                 if size > MAX_SOCKET_BYTES:
-                    raise InputError(f"{self.path}: a socket with more than {size} bytes of text; {ADVICE}")
+                    raise InputError(f"a socket with more than {size} bytes of text; {ADVICE}")
                 continue
             is_open, size, held = False, 0, held + size
             if kind == "strange":
@@ -270,8 +258,8 @@ class _Log:
         if self.stamp is not None:
             if begins_poll and self.is_fresh:
                 self.store.polls([self.stamp.t_s + self.midnights_s])  # it showed no socket
-            if stamp.wraps and stamp.t_s < self.stamp.t_s - DAY_S / 2:
-                self.midnights_s += DAY_S
+            if stamp.wraps and stamp.t_s < self.stamp.t_s - MAX_SPAN_S / 2:
+                self.midnights_s += MAX_SPAN_S
         self.stamp = stamp
         self.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
@@ -282,8 +270,7 @@ class _Log:
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
             local, peer, told = (part.decode(errors="replace") for part in key)
-            (host, local), (other, peer) = end_of(local), end_of(peer)
-            self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
+            self.sockets[key] = self.store.socket(Socket(end_of(local)[1], end_of(peer)[1], told))
         return self.sockets[key]
 
     def _poll(self, socket: int) -> int:
@@ -312,26 +299,26 @@ class _Log:
         at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
         records = {name: owner[place[here]] for name, here in at.items()}
         for name, of in records.items():
-            for i in np.flatnonzero(of[1:] == of[:-1])[:1]:
-                raise InputError(f"{self.path}: {name}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
+            twice = of[1:] == of[:-1]
+            refuse_first(twice, lambda i, n=name, of=of: f"{n}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
         shown: dict[str, np.ndarray] = {}
         for key, (name, form, largest) in _FIELDS.items():
             told, of = values.take(at[name]), records[name]
             numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
             for i in np.flatnonzero(numbers.is_null())[:1]:
                 text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
-                raise InputError(f"{self.path}: {name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
+                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
             for i in np.flatnonzero(numbers > largest)[:1]:
-                says = f"{numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}"
-                raise InputError(f"{self.path}: {name}: {says}")
+                raise InputError(f"{name}: {numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}")
             shown[key] = np.full(len(texts), -1, numbers.dtype)
             shown[key][of] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
-        for i in np.flatnonzero((acked > sent + 65_536) & (sent >= 0))[:1]:
-            says = f"{acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
-            raise InputError(f"{self.path}: bytes_acked: {says}")
+        refuse_first(
+            (acked > sent + 65_536) & (sent >= 0),
+            lambda i: f"bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output",
+        )
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
@@ -343,7 +330,6 @@ class _Log:
             {
                 "socket": sockets,
                 "poll": polls,
-                "cc": [self._cc(name) for name in words.take(pa.array(before, mask=before < 0)).to_pylist()],
                 "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
                 "cwnd": shown["cwnd"],
                 "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
@@ -355,19 +341,19 @@ class _Log:
                 "busy_ms": shown["busy"],
             }
         )
-        self.store.add(rows[has_state].clip(lower=0))
+        names = words.take(pa.array(before, mask=before < 0)).to_pylist()
+        self.store.add(rows.clip(lower=0).assign(cc=[*map(_algorithm, names)])[has_state])
 
-    def _cc(self, name: bytes | None) -> int:
-        """Number of the algorithm."""
-        if name not in self.ccs:
-            known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name or b"") else name
-            self.ccs[name] = self.store.cc(known.decode())
-        return self.ccs[name]
+
+def _algorithm(word: bytes | None) -> str:
+    """The algorithm that a word is the name of, '' when it is none."""
+    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or b"") else word.decode()
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """Every direction of a connection that carried data. Raises InputError naming file, field and line."""
     log = _Log(path)
@@ -383,12 +369,13 @@ def read(path: Path, said: Sidecar) -> Observed:
         ),
     ):
         if lacks:
-            raise InputError(f"{path}: {says}")
+            raise InputError(says)
     remarks = _set_clock(log)
     found = polled.candidates(log.store, said, _states)
-    totals = {one.flow.ends: one.total_bytes for one in found}
+    totals = {flow.ends: flow.total_bytes[-1] for flow in found}
     # without the small direction of connections that carry a hundred times as much the other way
-    flows = [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * totals.get(one.flow.ends[::-1], 0.0)]
+    share = polled.CONTROL_SHARE
+    flows = [flow for flow in found if flow.total_bytes[-1] >= share * totals.get(flow.ends[::-1], 0.0)]
     left = [
         (log.cut, "the file ends within a socket's line: its last poll is left out"),
         (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
@@ -442,7 +429,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
         left, middle, right = times_s[:-2], times_s[1:-1], times_s[2:]
         alone = np.flatnonzero((left < right) & ((middle < left) | (middle > right))) + 1
         if len(alone) > MAX_STEPS:
-            raise InputError(f"{log.path}: time stamps: out of order {len(alone)} times; {ADVICE}")
+            raise InputError(f"time stamps: out of order {len(alone)} times; {ADVICE}")
         for i in alone:  # one stamp alone is off, its neighbours are in order
             if not times_s[i - 1] < times_s[i] < times_s[i + 1]:
                 times_s[i] = (times_s[i - 1] + times_s[i + 1]) / 2
@@ -451,16 +438,16 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     if not len(back):
         return times_s, steps_s
     if len(back) > MAX_STEPS:
-        raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
+        raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
     lives = log.store.table().groupby("socket")["poll"].agg(["first", "last"]).to_numpy()
     usual_s = float(np.median(np.diff(times_s)))
     for i in back:
         if not any(first < i <= last for first, last in lives):
             continue  # another recording follows in the same file
         if usual_s <= 0:
-            raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
+            raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
         if times_s[i] == times_s[i - 1]:
-            raise InputError(f"{log.path}: time stamps: two polls at {times_s[i]:.6f}; {ADVICE}")
+            raise InputError(f"time stamps: two polls at {times_s[i]:.6f}; {ADVICE}")
         times_s[i:] += times_s[i - 1] + usual_s - times_s[i]
         steps_s.append(float(times_s[i]))
     return times_s, steps_s

@@ -22,11 +22,17 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import COOKIE_BYTES, Clock, PollStore, Socket, from_choice_of_algorithm, windows
+from tcpfair.sources.readers.polls import Clock, PollStore, Socket, from_choice_of_algorithm
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_csv_blocks
-
-__all__ = ["COOKIE_BYTES", "windows"]
+from tcpfair.sources.readers.text import (
+    check_increasing,
+    head,
+    located,
+    naming_file,
+    read_csv,
+    read_csv_blocks,
+    refuse_first,
+)
 
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
@@ -59,13 +65,14 @@ OPTIONAL = {
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a CSV whose first line names the columns of TCP_INFO."""
-    return path.is_file() and set(COLUMNS) <= set(_header(path))
+    return set(COLUMNS) <= set(_header(path))
 
 
 def _header(path: Path) -> list[str]:
     return head(path).split("\n")[0].strip().split(",")
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
 
@@ -81,27 +88,21 @@ def _stored(path: Path) -> PollStore:
     header = _header(path)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice:
-        raise InputError(f"{path}: {twice}: occurs twice; give each column once")
+        raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store = PollStore(path, Clock(is_wall=True))
+    store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
-        for row in np.flatnonzero(steps_s < 0)[:1]:
-            raise InputError(
-                f"{path}: t: must increase from row to row (line {table.index[row]}); "
-                "give one recording, in order of time"
-            )
+        refuse_first(steps_s < 0, lambda i, at=table.index: f"t: must increase from row to row (line {at[i]}); {later}")
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
         names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]
         number, keys = pd.factorize(pd.MultiIndex.from_frame(table[names]))
         sockets = np.array([store.socket(_socket(dict(zip(names, key, strict=True)))) for key in keys])
-        cc_number, cc_names = pd.factorize(table["cc"])
-        cc = np.array([store.cc(name) for name in cc_names])[cc_number]
         if "busy_us" in table:
             table["busy_ms"] = table["busy_us"] // US_PER_MS
-        store.add(table.assign(socket=sockets[number], poll=poll, cc=cc))
+        store.add(table.assign(socket=sockets[number], poll=poll))
     return store
 
 
@@ -110,9 +111,9 @@ def _socket(row: dict[str, str | int]) -> Socket:
         end_of(f"{row[address]}:{row[port]}")[1] if row.get(address) and port in row else str(row.get(port, ""))
         for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
-    hosts = frozenset(str(row[name]) for name in ("saddr", "daddr") if row.get(name))
+    cookie = str(row.get("cookie", ""))
     # a port alone is no end of a connection that another recording could have too
-    return Socket(local, peer if hosts else "", str(row.get("cookie", "")) or peer * (not hosts), hosts)
+    return Socket(local, peer, cookie) if row.get("saddr") or row.get("daddr") else Socket(local, "", cookie or peer)
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------
@@ -127,15 +128,8 @@ def read_polls(path: Path) -> pd.DataFrame:
     table = read_csv(path, COLUMNS)
     acked_bytes = table.groupby("sport")["bytes_acked"].last()
     polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])
-    check_increasing(polls, "t", ("total_retrans", "bytes_acked"), path)
-    if polls["cc"].nunique() > 1:
-        raise InputError(f"{path}: {polled.ALGORITHM_CHANGES}")
+    with located(path):
+        check_increasing(polls, "t", ("total_retrans", "bytes_acked"))
+        if polls["cc"].nunique() > 1:
+            raise InputError(polled.ALGORITHM_CHANGES)
     return polls
-
-
-def events(polls: pd.DataFrame, t_s: np.ndarray, flow_id: int) -> pd.DataFrame:
-    """`losses` of one flow as rows of a trace's table, with polls at ``t_s`` (polls,)."""
-    table = polled.losses(polls, t_s)
-    table.insert(0, "flow_id", flow_id)
-    table.insert(0, "run_id", 0)
-    return table

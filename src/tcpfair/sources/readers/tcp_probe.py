@@ -32,19 +32,10 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.event_text import pieces
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import (
-    CA_LOSS,
-    CA_OPEN,
-    CA_RECOVERY,
-    INFINITE_SSTHRESH,
-    Clock,
-    PollStore,
-    Socket,
-)
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, refuse_out_of_bounds
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_out_of_bounds
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
@@ -76,7 +67,7 @@ _LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 
 def sniff(path: Path) -> bool:
     """Whether the file begins with lines of the probe."""
-    text = head(path).replace("\r\n", "\n") if path.is_file() else ""
+    text = head(path).replace("\r\n", "\n")
     return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
@@ -88,7 +79,6 @@ class _Log:
     """What was read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.store = PollStore(path, Clock(is_wall=False), BIN_S)
         self.is_module: bool | None = None
         self.last: dict[int, dict[str, float]] = {}  # line of each socket
@@ -98,7 +88,7 @@ class _Log:
 
     def rows(self) -> Iterator[pd.DataFrame]:
         """The probe's lines, piece by piece: `COLUMNS` as text, and line."""
-        for lines, block in pieces(self.path, BLOCK_BYTES, self.cut):
+        for lines, block in pieces(self.store.path, BLOCK_BYTES, self.cut):
             text = block.decode("latin-1")
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
             # of each form by the place at which a line begins
@@ -109,22 +99,18 @@ class _Log:
                 self.is_module = is_module if self.is_module is None else self.is_module
                 if self.is_module is not is_module:
                     line = lines[np.searchsorted(ends, start)]
-                    raise InputError(
-                        f"{self.path}: line {line}: another form of the probe than before; give one recording"
-                    )
+                    raise InputError(f"line {line}: another form of the probe than before; give one recording")
             rows = forms[bool(self.is_module)]
             probed = _PROBED.finditer(text) if text.count(_NAME) > len(rows) else ()
             for start in (found.start() for found in probed if found.start() not in rows):
                 line = lines[np.searchsorted(ends, start)]
                 says = f"line {line} lacks a field or has no number in it; copy it again"
-                raise InputError(f"{self.path}: tcp_probe: {says}")
+                raise InputError(f"tcp_probe: {says}")
             if self.is_module is not False and not self.first_other:
                 others = (found.start() for found in _OTHER.finditer(text) if found.start() not in rows)
                 self.first_other = next((lines[np.searchsorted(ends, start)] for start in others), 0)
             if self.is_module and self.first_other:
-                raise InputError(
-                    f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone"
-                )
+                raise InputError(f"line {self.first_other}: not of /proc/net/tcpprobe; give its text alone")
             self.lost += sum(map(int, _LOST.findall(text)))
             table = pd.DataFrame(rows.values(), columns=COLUMNS, dtype=object)
             yield table.assign(line=lines[np.searchsorted(ends, list(rows))])
@@ -132,11 +118,16 @@ class _Log:
     def keep(self, table: pd.DataFrame) -> None:
         """Add some lines to the store."""
         table = table.astype({"t_s": np.float64} | dict.fromkeys(BOUNDS, np.int64))
-        refuse_out_of_bounds(table, BOUNDS, self.path)
+        refuse_out_of_bounds(table, BOUNDS)
         nxt, una = (np.array([int(text, 16) for text in table[name]]) for name in ("nxt", "una"))
         codes, keys = table.set_index(["source", "target", "cookie"]).index.factorize()
         table = table.assign(
-            socket=np.array([self.store.socket(_socket(*key)) for key in keys])[codes],
+            socket=np.array(
+                [
+                    self.store.socket(Socket(end_of(source)[1], end_of(target)[1], cookie))
+                    for source, target, cookie in keys
+                ]
+            )[codes],
             una=una,
             flight=(nxt - una) % 2**32,
         )
@@ -146,7 +137,7 @@ class _Log:
         self.store.polls(table["t_s"].to_numpy())
         rows = table.assign(
             poll=poll,
-            cc=self.store.cc(""),
+            cc="",
             cwnd=table["snd_cwnd"],
             ssthresh=table["known"].clip(upper=INFINITE_SSTHRESH),
             rtt_us=table["srtt"],
@@ -165,7 +156,7 @@ class _Log:
         for name, is_back in (("snd_una", steps >= 2**31), ("time", is_late)):
             for row in np.flatnonzero(is_back)[:1]:
                 order = ", in order of time" if name == "time" else ""
-                raise InputError(f"{self.path}: {name}: runs backwards in line {line[row]}; give one recording{order}")
+                raise InputError(f"{name}: runs backwards in line {line[row]}; give one recording{order}")
         acked = last["bytes_acked"] + np.cumsum(steps)
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
         known = _filled(ssthresh, is_set, last["known"])
@@ -200,11 +191,7 @@ def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
     return np.where(place >= 0, values[np.maximum(place, 0)], first)
 
 
-def _socket(source: str, target: str, cookie: str) -> Socket:
-    hosts, names = zip(*map(end_of, (source, target)), strict=True)
-    return Socket(*names, cookie, frozenset(hosts))
-
-
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection whose sender was probed. Raises InputError naming file, field and line."""
     log = _Log(path)
@@ -212,18 +199,18 @@ def read(path: Path, said: Sidecar) -> Observed:
         if len(table):
             log.keep(table)
     if not log.store.times_s:
-        raise InputError(f"{path}: tcp_probe: no whole line of it; give the tool's own output")
+        raise InputError("tcp_probe: no whole line of it; give the tool's own output")
     remarks = _module_rtts(log) if log.is_module else []
     _drop_receivers_and_twins(log.store)
     found = polled.candidates(log.store, said, _states)
-    senders = [one for one in found if one.total_bytes > 0]
+    senders = [one for one in found if one.total_bytes[-1] > 0]
     receivers = len(found) - len(senders)
     said_of = {
         f"left out as receivers, whose snd_una does not move: {receivers} connections": receivers,
         f"the kernel lost {log.lost} events for want of buffer: losses may be missing": log.lost,
         "the file ends within a line, which is left out": log.cut,
         "the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml": any(
-            one.flow.rtt_s > 0 for one in senders
+            one.rtt_s > 0 for one in senders
         ),
     }
     after = [text for text, holds in said_of.items() if holds]

@@ -19,19 +19,17 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.checksums import CHECKSUMS
 from tcpfair.papers.recordings import SIDECAR
-from tcpfair.papers.scenario import one_line
 from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
+from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
-from tcpfair.sources.readers.polls import smallest_rtt_s
-from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
+from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json, validated
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 NAME = "testbed"
@@ -115,17 +113,15 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
     """
     meta = read_meta(path / META)
-    reports, polls_files, flows, resent = [], [], [], 0
+    polls_files, flows, resent = [], [], 0
     for flow_id in meta.flow_ids:
-        file, report = _report(path, flow_id, meta)
-        flow = _flow(flow_id, file, report, meta)
+        flow = _flow(path, flow_id, meta)
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
         if polls_file:
             with located(polls_file):
-                flow, resent_of_flow = _polled(flow, flow_id, polls_file, meta)
+                flow, resent_of_flow = _polled(flow, polls_file, meta)
             resent += resent_of_flow
             polls_files.append(polls_file)
-        reports.append(file)
         flows.append(flow)
     if len({flow.interval_s for flow in flows}) > 1:
         raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
@@ -138,7 +134,7 @@ def read(path: Path, said: Sidecar) -> Observed:
             is_unlike = abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS
             if len(polls_files) == len(flows) and is_unlike:
                 raise InputError(f"drops: {dropped} in all, but the senders sent {resent} packets again")
-    files = [path / META, *reports, *polls_files, *([queue_file] if queue_file else [])]
+    files = [path / META, *(flow.file for flow in flows), *polls_files, *([queue_file] if queue_file else [])]
     beside = (*files, path / SIDECAR, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
@@ -155,10 +151,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def read_meta(path: Path) -> Meta:
     """``meta.json``, validated. Raises InputError naming file and field."""
-    try:
-        return Meta.model_validate(read_json(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return validated(Meta, read_json(path), path)
 
 
 def _find(folder: Path, name: str) -> Path | None:
@@ -166,24 +159,19 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
 
 
-def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, ObservedFlow]:
-    """iperf3's report of flow N, and the file that holds it."""
+def _flow(folder: Path, flow_id: int, meta: Meta) -> ObservedFlow:
+    """Flow N from its report; its own zero is its planned start."""
     name = f"flow{flow_id}.iperf.json"
     file = _find(folder, name)
     if file is None:
         raise InputError(f"{folder / name}[.gz]: missing; {META} lists {len(meta.cc)} flows, each needs its report")
     report = iperf3.read_report(file)
-    planned_cc, end_s = meta.cc[flow_id - 1], meta.start[flow_id - 1] + report.stop_s
+    planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
+    end_s = start_s + report.stop_s
     if report.cc not in (planned_cc, iperf3.UNKNOWN_CC):
         raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} says {planned_cc!r}")
     if end_s < meta.dur - 0.5 * report.interval_s:
         raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
-    return file, report
-
-
-def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> ObservedFlow:
-    """Flow N from its report; its own zero is its planned start."""
-    start_s = meta.start[flow_id - 1]
     return ObservedFlow(
         name=f"flow{flow_id}",
         file=file,
@@ -191,7 +179,7 @@ def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> Observe
         total_bytes=np.append(0.0, np.cumsum(np.diff(report.total_bytes))),
         interval_s=report.interval_s,
         origin=report.origin,
-        cc=meta.cc[flow_id - 1],
+        cc=planned_cc,
         rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
         clock_s=meta.t0 + start_s,
         offset_s=start_s,
@@ -199,7 +187,7 @@ def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> Observe
     )
 
 
-def _polled(flow: ObservedFlow, flow_id: int, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
+def _polled(flow: ObservedFlow, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
     """A flow with the windows and events of its polls, and how many packets they say were sent again.
 
     Bytes in time must be the report's and the RTT that of meta.json: else files were swapped, or t0 is another.
@@ -207,18 +195,17 @@ def _polled(flow: ObservedFlow, flow_id: int, path: Path, meta: Meta) -> tuple[O
     polls = tcp_info.read_polls(path)
     t_s = _run_time_s(polls, meta) - flow.offset_s
     acked = polls["bytes_acked"].to_numpy(dtype=float)
-    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
+    is_whole = acked[0] <= polled.COOKIE_BYTES
     conservation.refuse_other_bytes(flow, t_s, acked, f"{path}: bytes_acked", from_start=is_whole)
-    smallest_s, queue_s = smallest_rtt_s(polls), 0.0
+    smallest_s, queue_s = polled.smallest_rtt_s(polls), 0.0
     if flow.offset_s > min(meta.start[: len(meta.cc)]):  # a full queue hides the RTT from who comes later
         queue_s = meta.buf_bytes * BITS_PER_BYTE / meta.rate
     if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
         says = f"an RTT of {flow.rtt_s * MS_PER_S:g} ms and a queue of {queue_s * MS_PER_S:.3g} ms"
         smallest = f"min_rtt_us: {smallest_s * MS_PER_S:.4g} ms"
         raise InputError(f"{smallest}, but {META} says {says}; correct the one that is wrong")
-    events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
-    polled = replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
-    return polled, int(polls["total_retrans"].iloc[-1])
+    windows = pd.DataFrame({"t_s": t_s, **polled.windows(polls)})
+    return replace(flow, windows=windows, events=polled.losses(polls, t_s)), int(polls["total_retrans"].iloc[-1])
 
 
 def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
@@ -232,7 +219,7 @@ def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
 def _link(path: Path, meta: Meta) -> pd.DataFrame:
     """Counters of the forward bottleneck; bytes are frames as the queue counts them, without preamble, checksum and gap."""
     queue = read_csv(path, QUEUE_COLUMNS)
-    check_increasing(queue, "t", ("drops", "bytes"), path)
+    check_increasing(queue, "t", ("drops", "bytes"))
     return pd.DataFrame(
         {
             "t_s": _run_time_s(queue, meta),

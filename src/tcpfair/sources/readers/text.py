@@ -8,26 +8,38 @@ import gzip
 import io
 import json
 import lzma
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import ArrayLike
 from pandas.errors import ParserWarning
+from pydantic import BaseModel, ValidationError
 
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import one_line
+
+if TYPE_CHECKING:
+    from tcpfair.sources.readers.observed import Observed
+    from tcpfair.sources.readers.sidecar import Sidecar
 
 HEAD_BYTES = 65_536
 # what is read whole, as JSON must be: an iperf3 report of a day has 100 MB; packed bombs end here
 MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
+MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
 # a log of one poll over and over packs to a hundredth; what swells more than this is nothing but repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def _zstd(stream: BinaryIO) -> BinaryIO:
@@ -146,6 +158,52 @@ def head(path: Path) -> str:
 
 
 @contextlib.contextmanager
+def located(where: object) -> Iterator[None]:
+    """Put ``where`` (a file, a flow) before every InputError that is raised inside and does not name it already."""
+    try:
+        yield
+    except InputError as error:
+        says = error.args[0]
+        raise InputError(says if says.startswith((f"{where}: ", f"{where}/")) else f"{where}: {says}") from None
+
+
+def naming_file(read: Callable[[Path, Sidecar], Observed]) -> Callable[[Path, Sidecar], Observed]:
+    """A reader whose errors begin with its file."""
+
+    @wraps(read)
+    def named(path: Path, said: Sidecar) -> Observed:
+        with located(path):
+            return read(path, said)
+
+    return named
+
+
+def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
+    """A check that yields what is wrong, as a function of ``where`` and its arguments that raises InputError of the first."""
+
+    @wraps(check)
+    def refuse(where: object, *args: object) -> None:
+        for says in check(*args):
+            raise InputError(f"{where}: {says}")
+
+    return refuse
+
+
+def validated(model: type[Model], values: object, where: object) -> Model:
+    """``values`` as a ``model``. Raises InputError in one line that begins with ``where`` and names the field."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InputError(str(one_line(error, str(where)))[:MAX_MESSAGE]) from None
+
+
+def refuse_first(odd: ArrayLike, says: Callable[[int], str], lines: Sequence[int] | None = None) -> None:
+    """Raise InputError with what ``says`` writes of the first row at which ``odd`` is true, after its line if there are some."""
+    for row in np.flatnonzero(odd)[:1]:
+        raise InputError(f"line {lines[row]}: {says(row)}" if lines is not None else says(row))
+
+
+@contextlib.contextmanager
 def decoding_json(path: Path) -> Iterator[None]:
     """Turn errors of the decoder into InputErrors."""
     try:
@@ -201,10 +259,12 @@ def read_csv_blocks(
         except UnicodeDecodeError as error:
             at = f"byte {error.start} after line {line}"
             raise InputError(f"{path}: not text ({at} is not UTF-8); give the tool's own output") from None
-        yield _parsed(text, path, columns, line)
+        with located(path):
+            table = _parsed(text, columns, line)
+        yield table
 
 
-def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]], first_line: int) -> pd.DataFrame:
+def _parsed(text: str, columns: dict[str, tuple[str, float, float]], first_line: int) -> pd.DataFrame:
     """CSV text with header as a table of ``columns``, checked; its index is the number of the line."""
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
     try:
@@ -213,17 +273,17 @@ def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]],
             table = pd.read_csv(io.StringIO(text), dtype=kinds, keep_default_na=False, index_col=False)
     except (ValueError, OverflowError, ParserWarning) as error:
         reason = (str(error).splitlines() or ["no CSV"])[0]
-        raise InputError(f"{path}: {reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
+        raise InputError(f"{reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
     missing = [name for name in kinds if name not in table]
     if missing:
-        raise InputError(f"{path}: {missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
+        raise InputError(f"{missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
     table = table[list(kinds)]
     table.index = pd.RangeIndex(first_line, first_line + len(table))
-    refuse_out_of_bounds(table, {name: bounds for name, (kind, *bounds) in columns.items() if kind != "str"}, path)
+    refuse_out_of_bounds(table, {name: bounds for name, (kind, *bounds) in columns.items() if kind != "str"})
     return table
 
 
-def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[float]], path: Path) -> None:
+def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[float]]) -> None:
     """Raise InputError for the first number of a column that is not between least and most.
 
     Lines are numbered by the column ``line``, or by the index of a table without it.
@@ -231,14 +291,79 @@ def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[floa
     for name, (least, most) in bounds.items():
         for row in np.flatnonzero(~table[name].between(least, most))[:1]:  # NaN is not between either
             line = table["line"].iloc[row] if "line" in table else table.index[row]
-            says = f"{str(table[name].iloc[row])[:40]} in line {line} is not between {least:g} and {most:g}"
-            raise InputError(f"{path}: {name}: {says}")
+            value = str(table[name].iloc[row])[:40]
+            raise InputError(f"{name}: {value} in line {line} is not between {least:g} and {most:g}")
 
 
-def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str], path: Path) -> None:
+def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str]) -> None:
     """Raise InputError unless column ``times`` increases from row to row and no column of ``counters`` decreases."""
     if not (table[times].diff()[1:] > 0).all():
-        raise InputError(f"{path}: {times}: must increase from row to row; give one recording, in order of time")
+        raise InputError(f"{times}: must increase from row to row; give one recording, in order of time")
     for name in counters:
         if (table[name].diff() < 0).any():
-            raise InputError(f"{path}: {name}: decreases, but it counts; give one recording, in order of time")
+            raise InputError(f"{name}: decreases, but it counts; give one recording, in order of time")
+
+
+# --- an event on each line, read in pieces of whole lines
+
+
+def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterator[tuple[np.ndarray, bytes]]:
+    """Numbers of lines and the lines themselves, whole, piece by piece.
+
+    A last line without its end is left out and said in ``cut``, or refused where no list is given.
+    """
+    for line, block in line_blocks(path, size_bytes):
+        whole, newline, rest = block.rpartition(b"\n")
+        end = line + block.count(b"\n")
+        if newline:
+            yield np.arange(line, end), (whole + newline).replace(b"\r\n", b"\n")
+        if rest.strip() and cut is None:
+            raise InputError(f"{path}: line {end}: cut; give the whole file")
+        if rest.strip():
+            cut.append("the file ends within a line, which is left out")
+
+
+class Form(NamedTuple):
+    """What a line is."""
+
+    separator: str
+    columns: dict[str, type]  # type of each word
+    bounds: dict[str, tuple[float, float]]  # least and largest of the numbers
+    pattern: re.Pattern[bytes]  # tells which line is none
+    wrong: str  # what is said of that one
+    may_go_on: bool = False  # further words are left out
+
+    def table(self, block: bytes, lines: np.ndarray) -> pd.DataFrame:
+        """A piece as a table with these columns and ``line``.
+
+        Raises InputError naming the first line that is none, or whose number is out of bounds.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                table = pd.read_csv(
+                    io.BytesIO(block),
+                    sep=self.separator,
+                    header=None,
+                    names=list(self.columns),
+                    usecols=range(len(self.columns)) if self.may_go_on else None,
+                    dtype=self.columns,
+                    keep_default_na=False,
+                    na_values={name: [""] for name, kind in self.columns.items() if kind is float},
+                    quoting=3,
+                    index_col=False,
+                    skip_blank_lines=False,
+                )
+        except (ValueError, OverflowError, TypeError):  # pandas' ParserError is a ValueError
+            table = None
+        if table is None or len(table) != len(lines):
+            self.refuse(np.ones(len(lines), bool), block, lines)
+        table["line"] = lines
+        refuse_out_of_bounds(table, self.bounds)
+        return table
+
+    def refuse(self, wrong: np.ndarray, block: bytes, lines: np.ndarray) -> None:
+        """Raise InputError for the first wrong row that has another pattern, or else the first; not when none is wrong."""
+        texts, rows = block.split(b"\n"), np.flatnonzero(wrong)
+        chosen = [row for row in rows if not self.pattern.fullmatch(texts[row])] or [*rows]
+        for row in chosen[:1]:
+            raise InputError(f"line {lines[row]}: {texts[row][:60].decode(errors='replace')!r} {self.wrong}")

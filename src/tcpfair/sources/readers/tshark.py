@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -23,12 +23,11 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
-from tcpfair.sources.readers.event_text import pieces, refuse_first
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first
 
 NAME = "tshark"
 ACCEPTS = (
@@ -62,12 +61,11 @@ HEADER = re.compile(r"""^\ufeff?(["']?)([A-Za-z_0-9.]+)\1(.)""")
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` begins with a line of tshark's names, plain or packed."""
-    if not path.is_file():
-        return False
     first = head(path).split("\n", 1)[0]
     return "tcp.seq" in first and "tcp.ack" in first and "frame.time" in first
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a table.
 
@@ -98,7 +96,7 @@ class _Table:
         first, _, second = head(path).partition("\n")
         found = HEADER.match(first)
         if not found or found[3] not in SEPARATORS:
-            raise InputError(f"{path}: line 1: no names of columns; give a table of tshark -T fields -E header=y")
+            raise InputError("line 1: no names of columns; give a table of tshark -T fields -E header=y")
         self._quote, self._separator = found[1] or "'" * second.startswith("'") or '"', found[3]
         self.names = names = [
             name.strip(self._quote) for name in first.rstrip("\r").lstrip("\ufeff").split(self._separator)
@@ -125,7 +123,7 @@ class _Table:
             (not self.addresses, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
         ):
             if wrong:
-                raise InputError(f"{path}: {says}")
+                raise InputError(says)
         self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
@@ -158,12 +156,11 @@ class _Table:
                     raise ValueError("a quoted cell goes on in the next line")
                 table.index = lines
             except UnicodeDecodeError as error:
-                says = f"not text (UTF-8: {error.reason}); give a table of tshark -T fields"
-                raise InputError(f"{self.path}: {says}") from None
+                raise InputError(f"not text (UTF-8: {error.reason}); give a table of tshark -T fields") from None
             except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
                 reason = (str(error).splitlines() or ["no table"])[0][:300]
                 reason = re.sub(r"(?<=line )\d+", lambda found, lines=lines: str(int(found[0]) + lines[0] - 1), reason)
-                raise InputError(f"{self.path}: {reason}; give a table of tshark -T fields -E header=y") from None
+                raise InputError(f"{reason}; give a table of tshark -T fields -E header=y") from None
             yield self._of(table.fillna(""))
 
     def _of(self, table: pd.DataFrame) -> np.ndarray:
@@ -176,7 +173,9 @@ class _Table:
         self.counts[frames.NOT_TCP] += (~is_tcp).sum()
         self.counts[frames.DAMAGED] += (is_tcp & several).sum()
         table, has = table[is_tcp & ~several], has[is_tcp & ~several]
-        self._refuse(~has.all(axis=1), lambda i: f"{has.columns[~has.iloc[i]][0]}: empty; a packet of TCP has it")
+        refuse_first(
+            ~has.all(axis=1), lambda i: f"{has.columns[~has.iloc[i]][0]}: empty; a packet of TCP has it", has.index
+        )
         packets = np.zeros(len(table), frames.PACKET)
         packets["number"] = table.index - 1
         packets["window"] = 65_535  # not known to be closed
@@ -189,9 +188,6 @@ class _Table:
         for side, prefix in enumerate(("src", "dst")):
             packets[f"{prefix}_high"], packets[f"{prefix}_low"] = self._halves(table, side).T
         return packets
-
-    def _refuse(self, wrong: pd.Series, says: Callable[[int], str]) -> None:
-        refuse_first(wrong.to_numpy(), wrong.index, self.path, says)
 
     def _times_ns(self, cells: pd.Series) -> np.ndarray:
         """Times to the nanosecond, which a float of seconds since 1970 does not hold."""
@@ -209,9 +205,10 @@ class _Table:
     def _numbers(self, cells: pd.Series, most: float) -> pd.Series:
         """Cells as numbers from 0 to ``most``, empty ones as 0."""
         values = pd.to_numeric(cells.where(cells != "", "0"), errors="coerce").astype(np.float64)
-        self._refuse(
+        refuse_first(
             ~values.between(0, most),
             lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not between 0 and {most:g}; give tshark's own numbers",
+            cells.index,
         )
         return values
 
@@ -220,9 +217,10 @@ class _Table:
         texts = cells[cells.str.startswith("0x")].unique()
         decimal = {text: str(int(text, 16)) for text in texts if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
         values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
-        self._refuse(
+        refuse_first(
             values % 1 > 0,
             lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is no whole number; give tshark's own numbers",
+            cells.index,
         )
         return values.astype(np.int64).to_numpy()
 
@@ -235,9 +233,7 @@ class _Table:
         halves = [_half(text) for text in texts]
         is_bad = np.array([half is None for half in halves], bool)[codes]
         name = self.addresses[0][side]
-        refuse_first(
-            is_bad, cells.index, self.path, lambda i: f"{name}: {cells.iloc[i][:40]!r} is no address; give tshark's own"
-        )
+        refuse_first(is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is no address; give tshark's own", cells.index)
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
 
