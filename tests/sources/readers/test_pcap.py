@@ -493,3 +493,11 @@ def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
     found = flow(captures.pcap(bulk(5000)))
     assert np.diff(found.times_s)[5:].round(6).tolist() == [0.01] * (len(found.times_s) - 6)
     assert found.total_bytes[-1] == 5000 * MSS and at(found, 2.5) == pytest.approx(2400 * MSS, abs=10 * MSS)
+
+
+def test_a_large_capture_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(pcap, "PROGRESS_FROM_BYTES", 0)
+    monkeypatch.setattr(pcap, "PROGRESS_S", -1.0)
+    pcap.read(SAMPLE, Sidecar())
+    assert f"{SAMPLE.name}: " in (said := capsys.readouterr().err)
+    assert " packets\n" in said

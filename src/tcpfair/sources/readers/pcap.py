@@ -9,6 +9,8 @@ read in pieces; what follows from the packets is `packets`'s.
 from __future__ import annotations
 
 import struct
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,8 @@ ACCEPTS = "captures of TCP (pcap or pcapng, at least 100 bytes of each packet)"
 PIECE_BYTES = 1 << 23
 RECORDS = 1 << 17
 MOST_INTERFACES = 1024
+PROGRESS_FROM_BYTES = 100_000_000
+PROGRESS_S = 2.0
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000_000_000
 
 # magic number: byte order, fractions of a second
@@ -66,8 +70,12 @@ def read(path: Path, said: Sidecar) -> Observed:
     """
     capture = _Capture(path)
     tracker = Tracker(path)
+    told_s = time.monotonic()
     for packets in capture.packets():
         tracker.add(packets)
+        if capture.seen_bytes >= PROGRESS_FROM_BYTES and time.monotonic() - told_s > PROGRESS_S:
+            told_s = time.monotonic()
+            print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
     tracker.counts += capture.counts
     return tracker.observed(NAME, said, capture.remarks)
 
@@ -83,9 +91,16 @@ class _Capture:
         self.path = path
         self.counts = np.zeros(frames.COUNTS, np.int64)
         self.remarks: list[str] = []
+        self.seen_bytes = 0
         self.number = 1  # of the next packet
         self._order = "<"
         self._interfaces: list[tuple[int, int, int, int]] = []
+
+    def progress(self) -> str:
+        """How far it is, in words."""
+        size = self.path.stat().st_size
+        of = f" of {size / 1e6:,.0f}" if self.seen_bytes <= size else ""
+        return f"{self.seen_bytes / 1e6:,.0f}{of} MB, {self.number - 1:,} packets"
 
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`, which the next one overwrites."""
@@ -121,6 +136,7 @@ class _Capture:
                         break  # its end is in the next piece
                     at += length
             rest, piece, at = data[at:], next(pieces, b""), 0
+            self.seen_bytes += len(piece)
             if rest and not piece:
                 self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
             data = rest + piece if piece else b""
