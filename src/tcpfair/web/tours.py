@@ -34,7 +34,7 @@ SHIPPED = Path(__file__).with_name("shipped.json")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
-PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k"]
+PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k", "plane"]
 
 
 class _Strict(BaseModel):

@@ -42,6 +42,17 @@ tcpfair.panels = (() => {
     });
   }
 
+  /** The windows of two flows, or the sums of those of two groups of flows; none where there are other than two. */
+  function windowsOfTwo(side) {
+    const groups = tcpfair.plane.groupsOf(side.of, side.run.foreground);
+    const all = groups.length ? windows(side) : [];
+    return groups.map((group) => {
+      const [{ flow, label, tS }] = group.map((n) => all[n]);
+      const sum = (k) => (group.some((n) => all[n].y[k] === null) ? null : m.sum(group.map((n) => all[n].y[k])));
+      return { flow, group, tS, label: group.length > 1 ? `all ${side.of.scenario.flows[flow].protocol}` : label, y: Array.from(tS, (_, k) => sum(k)) };
+    });
+  }
+
   /** One line for each foreground flow from rates over the measured intervals. */
   const ofIntervals = (values) => (side) => {
     const found = values(side);
@@ -109,10 +120,15 @@ tcpfair.panels = (() => {
         }),
       range: fromZero,
     },
+    {
+      ...{ key: "plane", title: "Flow 1 against flow 2", unit: "packets", decimals: 1, height: 270, plane: true },
+      what: "windows as a path (Chiu and Jain 1989): growth leads away from the origin, a loss towards it",
+      lines: windowsOfTwo,
+    },
   ];
 
-  // title, unit and decimals are those of the page's data
-  for (const panel of PANELS) {
+  // title, unit and decimals of what is drawn over time are those of the page's data
+  for (const panel of PANELS.filter(({ plane }) => !plane)) {
     for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
   }
 

@@ -6,7 +6,8 @@
 "use strict";
 
 tcpfair.plots = (() => {
-  const { make, svg, plain, fixed } = tcpfair.dom;
+  const { make, svg, svgText, plain, fixed } = tcpfair.dom;
+  const { marksOf } = tcpfair.plane;
   const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
   const COLOURS = 6;
   const DASHES = [[], [7, 4], [2, 3]];
@@ -42,6 +43,8 @@ tcpfair.plots = (() => {
     const panelOf = (key) => tcpfair.panels.PANELS.find((panel) => panel.key === key);
     /** Those cells that have a plot. */
     const plotted = () => [...cells.values()].filter(({ plot }) => plot);
+    /** Those that have something to show. */
+    const drawn = () => [...cells.values()].filter(({ lines }) => lines.length);
 
     function scaleTime(plot) {
       const [min, max] = inSight();
@@ -59,6 +62,7 @@ tcpfair.plots = (() => {
       moving = true;
       if (sides.length > 1) redraw();
       else for (const { plot } of plotted()) scaleTime(plot);
+      drawPlanes();
       moving = false;
       tellCursor();
       onZoom(inSight(), zoom !== null);
@@ -83,6 +87,7 @@ tcpfair.plots = (() => {
       cursorS = tS;
       const at = (plot) => (tS === null ? { left: -10, top: -10 } : { left: plot.valToPos(tS, "x"), top: 10 });
       for (const { plot } of plotted()) plot.setCursor(at(plot), false, false);
+      drawPlanes();
       tellCursor();
       onCursor(tS);
     }
@@ -90,7 +95,7 @@ tcpfair.plots = (() => {
     /** The cursor of a plot as a slider's value, for those who hear the page. */
     function tellCursor() {
       const [low, high] = inSight();
-      for (const { node, panel, side } of plotted()) {
+      for (const { node, panel, side } of drawn()) {
         const marks = { valuemin: low, valuemax: high, valuenow: cursorS ?? low, valuetext: cursorS === null ? "no cursor" : valueText(panel, side) };
         for (const [mark, value] of Object.entries(marks)) node.setAttribute(`aria-${mark}`, typeof value === "number" ? String(Number(value.toPrecision(6))) : value);
       }
@@ -292,6 +297,7 @@ tcpfair.plots = (() => {
       const tS = left < 0 ? null : plot.posToVal(left, "x");
       if (tS === cursorS || moving) return;
       cursorS = tS;
+      drawPlanes();
       onCursor(tS);
     }
 
@@ -303,7 +309,7 @@ tcpfair.plots = (() => {
         const seen = (tS, values) => values.filter((value, k) => value !== null && !Number.isNaN(value) && tS[k] >= fromS && tS[k] <= toS);
         const known = found.flatMap(({ lines, bands }) => [...lines.map(({ tS, y }) => seen(tS, y)), ...bands.flatMap(({ tS, low, high }) => [seen(tS, low), seen(tS, high)])]).flat();
         const [low, high] = [leastOf(known), largestOf(known)];
-        const range = low <= high ? panel.range(low, high, sides[0]) : null;
+        const range = low <= high ? panel.range?.(low, high, sides[0]) : null;
         for (const cell of found) cell.range = range;
       }
       return found;
@@ -322,8 +328,10 @@ tcpfair.plots = (() => {
         cell.node.querySelector(".nothing").textContent = nothingText(panel.key, cell.side);
         cell.plot?.destroy();
         cell.plot = cell.shape = null;
+        cell.node.querySelector(".canvas").replaceChildren();
         return;
       }
+      if (panel.plane) return void drawPlane(cell);
       const data = [tS, ...next.lines.map((line) => line.y)];
       const shape = next.lines.map((line) => line.flow).join();
       const width = Math.max(cell.node.clientWidth, 120);
@@ -339,6 +347,14 @@ tcpfair.plots = (() => {
       cell.shape = shape;
       cell.plot = new uPlot(optionsOf(panel, cell, width), data, cell.node.querySelector(".canvas"));
     }
+
+    function drawPlane(cell) {
+      const to = pointed?.plot === cell.panel.key && placeOf(pointed.to, cell);
+      const how = { width: Math.max(cell.node.clientWidth, 240), height: cell.panel.height, spanS: inSight(), cursorS, pointed: to ? { tS: to[0], says: pointed.says } : null };
+      cell.node.querySelector(".canvas").replaceChildren(tcpfair.plane.of([cell], how));
+    }
+
+    const drawPlanes = () => drawn().filter(({ panel }) => panel.plane).forEach(drawPlane);
 
     /** Rows and cells for what is to be shown; those that are there stay. */
     function layOut() {
@@ -369,19 +385,11 @@ tcpfair.plots = (() => {
     function svgOf(key) {
       const panel = panelOf(key);
       const [width, height, left, top, bottom] = [640, 300, 64, 34, 40];
-      const marksOf = (low, high) => {
-        const rough = (high - low) / 5;
-        const power = 10 ** Math.floor(Math.log10(rough));
-        const step = [1, 2, 5, 10].map((part) => part * power).find((each) => each >= rough);
-        return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, k) => (Math.ceil(low / step) + k) * step);
-      };
-      const words = (x, y, what, more = {}) => {
-        const node = svg("text", { x, y, "font-size": 12, "font-family": "sans-serif", fill: style("--ink"), ...more });
-        node.textContent = what;
-        return node;
-      };
+      const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });
       const parts = sides.map((side, place) => {
-        const { lines, plot } = cells.get(`${key} ${place}`);
+        const cell = cells.get(`${key} ${place}`);
+        const { lines, plot } = cell;
+        if (panel.plane && lines.length) return svg("g", { transform: `translate(0 ${place * height})` }, tcpfair.plane.of([cell], { width, height, spanS: inSight() }));
         if (!plot) return [];
         const [x0, x1] = inSight();
         const { min: y0, max: y1 } = plot.scales.y;
@@ -391,19 +399,20 @@ tcpfair.plots = (() => {
         return svg("g", { transform: `translate(0 ${place * height})` },
           words(left, 16, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}${sides.length > 1 ? ` (${side.name})` : ""}: ${lines.map(({ label }) => label).join(", ")}`),
           words(width - 16, height - 4, `time, s; run ${side.result.digest?.slice(0, 16) ?? ""}`, { "text-anchor": "end" }),
-          svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: style("--soft") }),
+          svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: "var(--soft)" }),
           marksOf(x0, x1).map((t) => words(x(t), height - bottom + 16, plain(t, 4), { "text-anchor": "middle" })),
           marksOf(y0, y1).map((v) => words(left - 6, y(v) + 4, plain(v, 4), { "text-anchor": "end" })),
           lines.map((line) => svg("path", { d: path(line), fill: "none", stroke: colourOf(line.flow), "stroke-width": 1.4, "stroke-dasharray": dashOf(line.flow ?? (line.dash || 0) * COLOURS).join(" ") })));
       });
-      const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height * sides.length }, svg("rect", { width: "100%", height: "100%", fill: style("--back") }), parts.flat());
-      return new XMLSerializer().serializeToString(whole);
+      const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height * sides.length }, svg("rect", { width: "100%", height: "100%", fill: "var(--back)" }), parts.flat());
+      return new XMLSerializer().serializeToString(whole).replace(/var\((--[\w-]+)\)/g, (_, name) => style(name));
     }
 
     /** Points at something in a plot, or at nothing. */
     function point(what) {
       pointed = what;
       for (const { plot } of plotted()) plot.redraw(false);
+      drawPlanes();
     }
 
     /** What is of older settings is dimmed. */
@@ -420,7 +429,7 @@ tcpfair.plots = (() => {
     function nothingText(key, side) {
       if (key === "nru" && side.run.flows.length > 1) return { waiting: "request the self-runs to see it", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
-      return "takes two flows";
+      return key === "plane" ? "takes two flows, or flows of two protocols" : "takes two flows";
     }
 
     /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */
@@ -451,6 +460,7 @@ tcpfair.plots = (() => {
         const width = node.clientWidth;
         if (width && plot.width !== width) plot.setSize({ width, height: plot.height });
       }
+      drawPlanes();
     }
 
     new ResizeObserver(resize).observe(container);

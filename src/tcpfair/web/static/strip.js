@@ -2,17 +2,11 @@
 "use strict";
 
 tcpfair.strip = (() => {
-  const { svg, fixed, plain, short } = tcpfair.dom;
+  const { svg, svgText: text, fixed, plain, short } = tcpfair.dom;
   const m = tcpfair.measures;
   const FLOWS_SHOWN = 4;
   const LANE = 24;
   const MBPS = 1e-6;
-
-  const text = (x, y, words, more = {}) => {
-    const node = svg("text", { x, y, "font-size": 12, fill: "var(--ink)", "dominant-baseline": "middle", ...more });
-    node.textContent = words;
-    return node;
-  };
 
   /** Mean of a column over what is measured, or its value at `tS`. */
   function at(side, values, times, tS) {
