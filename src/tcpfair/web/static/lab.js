@@ -72,7 +72,7 @@
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
   function settle(place, next) {
     const begun = sides[place] || { weights: { state: "none" } };
-    sides[place] = Object.assign(begun, { seeds: null, seedsWanted: 0, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
+    sides[place] = Object.assign(begun, { seeds: null, after: null, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
   }
 
   function dropSecond() {
@@ -256,6 +256,7 @@
     perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
     perSide(byId("tiles"), (one) => tcpfair.results.tiles(one));
     drawFlows();
+    drawReferences();
     tcpfair.tours.refresh();
     perSide(byId("print"), (one) => tcpfair.results.printTable(schema, one));
     drawOpenTab();
@@ -265,6 +266,8 @@
   function drawFlows() {
     perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
   }
+
+  const drawReferences = () => perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
 
   let flowsFrame = 0;
   function onCursor(tS) {
@@ -387,11 +390,6 @@
       drawFailed();
       drawProgress();
       drawState();
-      if (one.seedsWanted && !one.job && !one.wanted && one.result) {
-        const count = one.seedsWanted;
-        one.seedsWanted = 0;
-        runs.askSeeds(one, count);
-      }
       return;
     }
     if (what === "part") return void drawPart();
@@ -583,7 +581,7 @@
     if (packets) tcpfair.lab.look({ from_s: pair(packets)[0], length_s: pair(packets)[1] });
     if (name in TABS) select(name);
     if (zoom) plots.setZoom(pair(zoom), sides[0].scenario.duration_s);
-    for (const one of sides) one.seedsWanted = Math.min(Number(seeds) || 0, 100);
+    for (const one of sides) if (Number(seeds) > 0) runs.askSeeds(one, Math.min(Number(seeds), 100));
   }
 
   begin().catch((error) => {

@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.results = (() => {
-  const { make, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
+  const { make, button, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
   const m = { ...tcpfair.measures, givenBack: tcpfair.analysis.givenBack };
   const { countDuring } = tcpfair.analysis;
@@ -110,6 +110,25 @@ tcpfair.results = (() => {
     const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
     const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
     return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
+  }
+
+  // --- The three references -------------------------------------------------------------------------------------------
+
+  /** Goodput over that in three reference worlds, or the offer to simulate them: `ask` does. */
+  function references(side, ask) {
+    if (side.run.flows.length < 2 || side.run.flows.length > FLOWS_LISTED) return null;
+    const { references: found } = side;
+    const now = found && tcpfair.runs.isCurrent(side, found.of) && JSON.stringify(found.of.measuring) === JSON.stringify(side.measuring);
+    const again = button(found ? "Compare again, with these settings" : "Compare with three references", ask, { key: `references ${side.name}` });
+    if (!found) return make("p", {}, again, make("span", { className: "source" }, " What would each flow get among its own kind, alone, and at an equal share?"));
+    const { of, rows } = found;
+    const pair = (y, reference) => [fixed(reference, 2), fixed(y / reference, 3)];
+    const cells = rows.map(({ n, y, self, solo, maxMin }) => [`${n + 1} ${of.scenario.flows[n].protocol}`, fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
+    const head = ["flow", "gets, Mb/s", "among its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
+    return make("div", { className: now ? "" : "stale" },
+      table(`What each flow gets over three references, means from ${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
+      make("p", { className: "source" }, "Among its own kind: all flows are as this one, with its RTT, and start as here; 10 log₁₀ of the ratio is the NRU of the mean, in dB. Alone: no other long flow; 1 − ratio is the harm done. Max-min share: an equal part of the link, and of what others cannot use."),
+      now ? null : again);
   }
 
   // --- Print beside the live run --------------------------------------------------------------------------------------
@@ -255,5 +274,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { mainNumbers, tiles, sentence, flowTable, printTable, numbers, epochs, seeds };
+  return { mainNumbers, tiles, sentence, flowTable, references, printTable, numbers, epochs, seeds };
 })();
