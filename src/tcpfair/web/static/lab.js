@@ -105,11 +105,11 @@
   function drawSides() {
     const two = sides.length > 1;
     const choose = (one, place) => button(`Settings of ${one.name}`, () => ((edited = place), reshape()), { key: `side ${place}`, "aria-pressed": String(edited === place) });
-    const again = button(two ? "End comparison" : "Compare with a second scenario", () => compare(!two), { key: "compare" });
+    const again = button(two ? "End comparison" : "Keep as A, change B", () => compare(!two), { key: "compare" });
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
-      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "Hold these settings as A and change a copy of them, B", again),
+      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "These settings stay as A; a copy of them, B, is what you change. Both are in the plots", again),
     );
   }
 
@@ -230,6 +230,7 @@
   function drawState() {
     const old = sides.some((one) => !isCurrent(one));
     const parts = inSight().filter((one) => one.result.digest === undefined);
+    renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(schema, sides) : "");
     document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
     const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
     byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. What is dimmed is of the settings before.` : "Dimmed: the run of the settings before.";
@@ -254,7 +255,7 @@
     drawState();
     drawStrip();
     perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
-    perSide(byId("tiles"), (one) => tcpfair.results.tiles(one));
+    renew(byId("tiles"), ready().length ? tcpfair.results.tiles(ready()) : "");
     drawFlows();
     drawReferences();
     tcpfair.tours.refresh();

@@ -62,7 +62,7 @@ tcpfair.panels = (() => {
   const fromZero = (low, high) => [0, high > 0 ? high * 1.06 : 1];
 
   /** What waited behind a hole arrives in order at once, at many times the link's rate: that may leave the plot. */
-  const aboutTheLink = (low, high, side) => fromZero(low, Math.min(high, 1.2 * tcpfair.analysis.ceilingMbps(side.of.scenario)));
+  const aboutTheLink = (low, high, sides) => fromZero(low, Math.min(high, 1.2 * Math.max(...sides.map((side) => tcpfair.analysis.ceilingMbps(side.of.scenario)))));
 
   const PANELS = [
     {

@@ -73,9 +73,10 @@ tcpfair.plane = (() => {
       ...marksOf(0, most[key]).map((v) => (key ? svgText(LEFT - 6, y(v), plain(v, 4), { "text-anchor": "end", "font-size": 11 }) : svgText(x(v), TOP + high + 12, plain(v, 4), { "text-anchor": "middle", "font-size": 11 }))),
       svgText(...(key ? [0, 0] : [LEFT + wide / 2, TOP + high + 30]), `window of ${lines[key].label}, packets`, { "text-anchor": "middle", "font-weight": 600, fill: colourOf(lines[key]), ...(key && { transform: `translate(12 ${TOP + high / 2}) rotate(-90)` }) }),
     ];
+    const ofA = cells.length > 1 ? "A: " : "";
     const key = [
-      [{ "stroke-dasharray": "7 3" }, `the link is full, no queue`], [{ "stroke-width": 2.4 }, "the buffer is full, too"],
-      [{ stroke: "var(--good)", "stroke-width": 2 }, "equal throughputs"],
+      [{ "stroke-dasharray": "7 3" }, `${ofA}the link is full, no queue`], [{ "stroke-width": 2.4 }, `${ofA}the buffer is full, too`],
+      [{ stroke: "var(--good)", "stroke-width": 2 }, `${ofA}equal throughputs`],
       ...cells.map((cell, place) => [{ stroke: place ? "var(--accent)" : "var(--ink)", "stroke-dasharray": dash(place) }, `${cells.length > 1 ? `${cell.side.name}: ` : ""}the run, ${plain(fromS, 4)} (○) to ${plain(toS, 4)} s (●)`]),
     ];
     const ring = pointed && placeAt(cells[0], pointed.tS);

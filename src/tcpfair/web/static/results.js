@@ -48,10 +48,25 @@ tcpfair.results = (() => {
     ].filter(Boolean);
   }
 
-  /** Them to unfold, each with what it says. */
-  function tiles(side) {
-    const found = mainNumbers(side).map(([name, value, says]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("span", { className: "source" }, ` ${says}`))));
-    return make("details", { className: "more measures" }, make("summary", {}, "Measures of this run, in words"), make("dl", { className: "tiles" }, found));
+  /** Them to unfold, each with what it says; those of two sides beside each other. */
+  function tiles(sides) {
+    const all = sides.map((side) => new Map(mainNumbers(side).map(([name, ...rest]) => [name, rest])));
+    const names = [...new Set(all.flatMap((of) => [...of.keys()]))];
+    const rows = names.map((name) => [name, ...all.map((of) => make("strong", {}, of.get(name)?.[0] ?? MISSING)), [...new Set(all.map((of) => of.get(name)?.[1]).filter(Boolean))].join("; ")]);
+    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "what it says"];
+    return make("details", { className: "more measures" }, make("summary", {}, sides.length > 1 ? "Measures of A and B, in words" : "Measures of this run, in words"),
+      table("The main measures", head, rows, { className: "tiles", align: [...head.slice(1).map(() => ""), "left"] }));
+  }
+
+  const DIFFERENCES_TOLD = 6;
+
+  /** What A and B differ in, in a line. */
+  function differing(schema, [one, other]) {
+    const told = (value) => (typeof value === "number" ? plain(value) : String(value));
+    const found = tcpfair.scenarios.differences(schema, one, other);
+    const parts = found.slice(0, DIFFERENCES_TOLD).map(([field, ...values]) => make("span", {}, make("code", {}, field), ` ${values.map(told).join(" | ")}`));
+    const more = found.length - parts.length;
+    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B do not differ yet: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
   }
 
   const percent = (share) => `${fixed(100 * share, 0)} %`;
@@ -274,5 +289,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { mainNumbers, tiles, sentence, flowTable, references, printTable, numbers, epochs, seeds };
+  return { mainNumbers, tiles, differing, sentence, flowTable, references, printTable, numbers, epochs, seeds };
 })();
