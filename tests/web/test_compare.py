@@ -73,7 +73,8 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     # measures of both in one table
     browser.wait("return tcpfair.lab.sides().every((side) => side.weights.state === 'ready')")
     cells = browser.run(
-        "return [...document.querySelectorAll('#tiles tr')].map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent))"
+        """const rows = [...document.querySelectorAll("#tiles tr")];
+        return rows.map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent));"""
     )
     assert cells[0] == ["measure", "A", "B"]
     used = browser.run(

@@ -84,6 +84,24 @@ class Point(_Strict):
     says: str = Field(max_length=48)
 
 
+class Predict(_Strict):
+    """A prediction before the answer: a number, or one of a few choices. What is right follows from the step's numbers."""
+
+    number: str | None = Field(default=None, description="an expression over the numbers")
+    unit: str = ""
+    choices: dict[str, str] = Field(default_factory=dict, description="text: condition, of which one holds")
+    slip: str = Field(description="the usual mistake: an expression, or one of the choices")
+    hint: str = Field(pattern=r"^[^{}]+$", description="what to think of after that mistake")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Predict:
+        if (self.number is None) != bool(self.choices):
+            raise ValueError("a prediction is either a number or one of the choices")
+        if self.choices and self.slip not in self.choices:
+            raise ValueError(f"slip {self.slip!r} is not one of the choices: {', '.join(self.choices)}")
+        return self
+
+
 class Step(_Strict):
     """One step of a tour."""
 
@@ -100,6 +118,7 @@ class Step(_Strict):
     point: Point
     look: str
     question: str
+    predict: Predict | None = None
     answer: str
     numbers: dict[str, Number] = Field(default_factory=dict)
     holds: tuple[str, ...] = Field(min_length=1)
@@ -183,10 +202,13 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
             tags[name] = f'<data class="shipped" value="{text}" title="{escape(what)}">{text}</data>'
     texts = {name: getattr(step, name) for name in ("text", "look", "question", "answer")}
     named = {name for text in texts.values() for name in _PLACEHOLDER.findall(text)}
-    judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in step.holds)}
+    guess = step.predict
+    conditions = [*step.holds, *([guess.number or "", guess.slip, *guess.choices.values()] if guess else [])]
+    judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in conditions)}
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
-    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside", "holds"}
+    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
+    plain |= {"holds", "predict"}
     return (
         step.model_dump(mode="json", include=plain)
         | {name: _html(text, tags) for name, text in texts.items()}
