@@ -466,6 +466,30 @@
     byId("save-csv").addEventListener("click", () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)));
   }
 
+  /** Scenarios that are pasted, or dropped as a file. */
+  function setUpPasting() {
+    const use = (text) => {
+      const { scenario, seed } = tcpfair.paste.scenarioOf(text);
+      take(edited, { ...sideOf(scenario, { seed }), preset: null });
+    };
+    const told = (act, tell) => {
+      try {
+        act();
+        tell("");
+      } catch (error) {
+        tell(error.message);
+      }
+    };
+    byId("use-paste").addEventListener("click", () => told(() => use(byId("paste").value), (text) => (byId("paste-complaint").textContent = text)));
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", async (event) => {
+      event.preventDefault();
+      const [file] = event.dataTransfer.files;
+      const text = await file?.text();
+      if (file) told(() => use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+    });
+  }
+
   function setUpSeeds() {
     const box = byId("seed-count");
     byId("run-seeds").addEventListener("click", async () => {
@@ -533,6 +557,7 @@
     setUpPlots();
     setUpSaving();
     setUpSeeds();
+    setUpPasting();
     byId("undo").addEventListener("click", undo);
     byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
     byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
