@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 
 from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
+from tests.sources.readers.test_iperf3 import SAMPLE, SENT_BYTES
 from tests.web.browser import MISSING
 from tests.web.calls import call
 from tests.web.node import needs_node, run
@@ -17,6 +20,7 @@ BLOCK = """\
 scenario:   # another
   capacity_bps: 2.0e+7
   wire_bytes: 1500
+  payload_bytes: 1448
   buffer_pkts: 50
   duration_s: 20
   sample_s: 0.1
@@ -66,6 +70,24 @@ def test_what_cannot_be_read_is_refused_in_one_line(text, complaint):
     assert run(script, text) == [complaint]
 
 
+@needs_node
+def test_rates_of_iperf3_are_those_of_the_report():
+    text = SAMPLE.read_text()
+    texts = [
+        text,
+        BLOCK,
+        '{"scenario": {}}',
+        '{"intervals": [',
+        json.dumps({"intervals": [{"streams": [{"socket": 5}]}]})[:-1],
+    ]
+    [found, *others] = call(["paste.js"], [("paste.iperfOf", each) for each in texts])
+    assert others == [None] * 4
+    [line] = found["lines"]
+    assert line["tS"] == pytest.approx([1, 2, 3, 4], abs=0.01)
+    assert line["y"] == pytest.approx([8e-6 * sent for sent in SENT_BYTES], rel=0.01)
+    assert found["of"] == "as the sender handed it to its socket"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
@@ -96,3 +118,18 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 8)
     browser.run(drop, "a: [", "run.yaml")
     browser.wait("return document.getElementById('said').textContent === 'run.yaml: line 1: a bracket is not closed.'")
+    # a recording is drawn beside the simulation, and taken away again
+    lines = """const plot = document.querySelector(".plot[data-panel=throughput]");
+        return tcpfair.lab.busy() ? 0 : Number(plot.dataset.lines)"""
+    assert browser.wait(lines) == 2
+    browser.run(drop, SAMPLE.read_text(), "reno.json")
+    browser.wait(
+        "return document.getElementById('recorded').textContent.startsWith('Dotted: reno.json, a stream of iperf3, as the')"
+    )
+    assert browser.run(lines) == 3
+    browser.find("#recorded button").click()
+    assert browser.run(lines) == 2
+    browser.run(drop, '{"intervals": [], "error": "unable to connect"}', "none.json")
+    browser.wait(
+        "return document.getElementById('said').textContent === 'none.json: iperf3 reports an error: unable to connect.'"
+    )

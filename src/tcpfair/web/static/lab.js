@@ -472,6 +472,16 @@
       const { scenario, seed } = tcpfair.paste.scenarioOf(text);
       take(edited, { ...sideOf(scenario, { seed }), preset: null });
     };
+    /** A recording beside the throughputs of the simulation, until it is taken away. */
+    const record = (name, found) => {
+      if (!found) return false;
+      plots.record(found.lines);
+      const remove = button("Remove", () => (plots.record([]), byId("recorded").replaceChildren()), { "aria-label": "Remove the recording" });
+      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${found.lines.length === 1 ? "a stream" : `${found.lines.length} streams`} of iperf3, ${found.of}. `, remove));
+      if (!plots.shown().includes("throughput")) tcpfair.lab.show(["throughput", ...plots.shown()]);
+      select("plots");
+      return true;
+    };
     const told = (act, tell) => {
       try {
         act();
@@ -486,7 +496,7 @@
       event.preventDefault();
       const [file] = event.dataTransfer.files;
       const text = await file?.text();
-      if (file) told(() => use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+      if (file) told(() => record(file.name, tcpfair.paste.iperfOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
     });
   }
 
@@ -522,6 +532,7 @@
     zoom: (span) => plots.setZoom(span, sides[0].scenario.duration_s),
     look: (stretch, mark) => tcpfair.packets.mount(byId("tab-packets")).look(stretch, mark),
     point: (what) => plots.point(what),
+    rebuild: () => plots.rebuild(),
     keepLink,
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
     seed: (name) => sideNamed(name)?.seed,

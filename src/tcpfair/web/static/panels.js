@@ -74,7 +74,7 @@ tcpfair.panels = (() => {
     },
     {
       ...{ key: "cwnd", height: 190, shown: true },
-      what: "with the peak before each loss; ticks: losses, long ones: timeouts; dotted: W_max of CUBIC",
+      what: "with the peak before each loss; ticks: losses (of B at the top), long ones: timeouts; dotted: W_max of CUBIC",
       lines: windows,
       marks: true,
       spread: (each) => each.run.cwnd,

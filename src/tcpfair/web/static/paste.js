@@ -125,5 +125,34 @@ tcpfair.paste = (() => {
     return { scenario: whole.scenario, seed };
   }
 
-  return { yaml, scenarioOf };
+  /**
+   * The rates of a report of `iperf3 --json`: {lines: [{label, tS, y: Mb/s}], of: who counted}; null where the text is none.
+   * What the receiver counted is preferred; a sender's bytes are those that it handed to its socket.
+   */
+  function iperfOf(text) {
+    if (!/^\s*\{/.test(text)) return null;
+    let report;
+    try {
+      report = JSON.parse(text);
+    } catch {
+      return null;
+    }
+    if (!("intervals" in report)) return null;
+    const received = report.server_output_json?.intervals;
+    const intervals = received?.length ? received : report.intervals;
+    const streams = new Map();
+    for (const { streams: own = [] } of Array.isArray(intervals) ? intervals : []) {
+      for (const { socket, end, bits_per_second: rate, omitted } of own) {
+        if (omitted || !Number.isFinite(end) || !Number.isFinite(rate)) continue;
+        if (!streams.has(socket)) streams.set(socket, { label: `recorded ${streams.size + 1}`, recorded: true, flow: null, tS: [], y: [] });
+        const line = streams.get(socket);
+        if (end > (line.tS.at(-1) ?? -1)) line.tS.push(end), line.y.push(rate / 1e6);
+      }
+    }
+    if (!streams.size) throw new Error(report.error ? `iperf3 reports an error: ${report.error}` : "intervals: no stream with end and bits_per_second");
+    const byReceiver = received?.length || report.start?.test_start?.reverse === 1;
+    return { lines: [...streams.values()], of: byReceiver ? "as the receiver counted" : "as the sender handed it to its socket" };
+  }
+
+  return { yaml, scenarioOf, iperfOf };
 })();

@@ -22,7 +22,7 @@ tcpfair.plots = (() => {
   const colourOf = (n) => (n === null ? style("--ink") : style(`--flow-${n % COLOURS}`));
   const dashOf = (n) => DASHES[Math.floor((n ?? 0) / COLOURS) % DASHES.length];
   /** Look of a line of the side in this place. */
-  const lookOf = (line, place) => ({ stroke: colourOf(line.flow), width: place ? 1.8 : 1.4, dash: [...(place ? DASH_OF_B : []), ...dashOf(line.flow ?? (line.dash || 0) * COLOURS)] });
+  const lookOf = (line, place) => line.recorded ? { stroke: style("--ink"), width: 2.2, dash: [1, 4] } : ({ stroke: colourOf(line.flow), width: place ? 1.8 : 1.4, dash: [...(place ? DASH_OF_B : []), ...dashOf(line.flow ?? (line.dash || 0) * COLOURS)] });
 
   /** A short line as flow n is drawn. */
   const swatch = (n, dash = dashOf(n)) =>
@@ -36,6 +36,7 @@ tcpfair.plots = (() => {
     let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
     const cells = new Map(); // by key of the panel: {node, panel, plot, shape, of: [{side, lines, bands}]}
     let sides = [];
+    let recorded = []; // lines of a recording, drawn beside the throughputs of the first side
     let pointed = null; // {plot, to, says}: what a tour points at
     let spanS = [0, 1];
     let zoom = null; // null: all of the run
@@ -279,7 +280,7 @@ tcpfair.plots = (() => {
 
     function optionsOf(panel, cell, width) {
       const ink = style("--ink");
-      const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
+      const axis = { stroke: ink, font: `${style("--plot-type")} system-ui, sans-serif`, grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
       return {
         ...{ width, height: panel.height, legend: { show: false }, padding: [8, 16, 0, 0] },
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
@@ -322,7 +323,9 @@ tcpfair.plots = (() => {
     function drawCell(panel) {
       const cell = cells.get(panel.key);
       cell.of = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
+      if (panel.key === "throughput" && recorded.length && cell.of.length) cell.of.push(...recorded.map((line) => ({ side: sides[0], lines: [line], bands: [] })));
       const there = cell.of.length > 0;
+      cell.node.dataset.lines = cell.of.reduce((sum, { lines }) => sum + lines.length, 0);
       cell.node.classList.toggle("empty", !there);
       dimCell(cell);
       cell.node.tabIndex = there ? 0 : -1;
@@ -451,6 +454,11 @@ tcpfair.plots = (() => {
       if (sides.length) redraw();
     }
 
+    function record(lines) {
+      recorded = lines;
+      if (sides.length) redraw();
+    }
+
     /** Redraws everything: other colours or another width. */
     function rebuild() {
       container.dataset.shape = "";
@@ -478,7 +486,7 @@ tcpfair.plots = (() => {
       });
     };
 
-    return { show, redraw, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
+    return { show, record, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
   }
 
   return { create, swatch, style, COLOURS };

@@ -152,6 +152,7 @@ tcpfair.tours = (() => {
       make("article", { className: "tour", "aria-label": `Tour: ${tour.title}` },
         make("div", { className: "tour-head" },
           make("span", { className: "tour-count" }, `${tour.title} · Step ${stepNumber + 1} of ${tour.steps.length}`),
+          button("Lecture", lecture, { key: "lecture", "aria-pressed": String(isLecture()), title: "Full screen, large type; the arrow keys go through the steps" }),
           button("All tours", () => leave(tour.id))),
         heading,
         html(step.text, "tour-text result"),
@@ -189,6 +190,31 @@ tcpfair.tours = (() => {
     );
   }
 
+  // ---------------------------------------------------------------- lecture: full screen and large type
+
+  const isLecture = () => document.body.classList.contains("lecture");
+
+  function setLecture(on) {
+    document.body.classList.toggle("lecture", on);
+    root.querySelector("[data-key=lecture]")?.setAttribute("aria-pressed", String(on));
+    tcpfair.lab.rebuild();
+  }
+
+  function lecture() {
+    const on = !isLecture();
+    setLecture(on);
+    if (on) document.documentElement.requestFullscreen?.().catch(() => {}); // large type also where it is refused
+    else if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /** The arrow keys go through the steps, unless the focus is in something that they move. */
+  function onArrow(event) {
+    const by = { ArrowRight: "next", ArrowLeft: "back" }[event.key];
+    if (!by || !place || !isLecture() || event.defaultPrevented || event.target.closest?.("input, select, textarea, [role=slider], [role=tab]")) return;
+    event.preventDefault();
+    root.querySelector(`[data-key=${by}]`)?.click();
+  }
+
   /** Escape leaves a tour; within an answer that is unfolded it folds that away, as everywhere. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !place || event.target.closest("details[open]")) return;
@@ -197,6 +223,7 @@ tcpfair.tours = (() => {
   }
 
   function leave(id) {
+    if (isLecture()) lecture();
     root.dataset.open = "true";
     contents();
     tcpfair.lab.look(null);
@@ -211,6 +238,8 @@ tcpfair.tours = (() => {
     await tcpfair.ready;
     root = document.getElementById("tours");
     root.addEventListener("keydown", onEscape);
+    document.addEventListener("keydown", onArrow);
+    document.addEventListener("fullscreenchange", () => !document.fullscreenElement && isLecture() && setLecture(false));
     known = await (await tcpfair.unpacked("tcpfair-tours")).json();
     root.dataset.open = "true";
   }
