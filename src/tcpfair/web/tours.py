@@ -2,10 +2,10 @@
 
 A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (of a paper's experiment, perhaps
 with changes, or one of `examples.yaml`; perhaps with a second one to compare), the settings to try, what to look for, and a
-question whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`. Most are
-worked out on the page from its run (``of``: ``static/findings.js``), next to what the settings as shipped give (`shipped.json`,
-which ``python -m tests.web.tour_numbers`` writes); means over many runs are cells of the committed baseline. `holds` are
-the conditions that make the answer true, in every row that a reader can pick.
+question, often with a prediction that the runs judge, whose answer unfolds. Its texts contain no numbers: ``{name}`` is
+replaced by one of the step's `numbers`. Most are worked out on the page from its run (``of``: ``static/findings.js``), next to
+what the settings as shipped give (`shipped.json`, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
+cells of the committed baseline. `holds` are the conditions that make the answer true, in every row that a reader can pick.
 """
 
 from __future__ import annotations
