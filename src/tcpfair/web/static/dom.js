@@ -68,6 +68,10 @@ tcpfair.dom = (() => {
     return node;
   }
 
+  const COLOURS = 6;
+  /** Colour of flow n, null for what is of all flows. */
+  const flowColour = (n) => (n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`);
+
   /** Words of an SVG, centred on a line. */
   function svgText(x, y, words, more = {}) {
     const node = svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", "dominant-baseline": "middle", ...more });
@@ -127,5 +131,5 @@ tcpfair.dom = (() => {
     );
   }
 
-  return { newId, make, button, renew, say, svg, svgText, short, plain, fixed, table, MISSING };
+  return { newId, make, button, renew, say, svg, svgText, COLOURS, flowColour, short, plain, fixed, table, MISSING };
 })();

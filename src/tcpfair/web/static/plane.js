@@ -6,7 +6,7 @@
 "use strict";
 
 tcpfair.plane = (() => {
-  const { svg, svgText, plain, short } = tcpfair.dom;
+  const { svg, svgText, flowColour, plain } = tcpfair.dom;
   const m = tcpfair.measures;
   const SHADES = 6; // of a path, from its beginning to its end
   const [LEFT, TOP, BOTTOM, KEY] = [58, 10, 40, 250];
@@ -55,7 +55,6 @@ tcpfair.plane = (() => {
     const y = (pkts) => TOP + high - (high * pkts) / most[1];
     const path = (points) => `M${points.map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("L")}`;
     const line = (points, more) => svg("path", { d: path(points), fill: "none", stroke: "var(--soft)", "stroke-width": 1.3, ...more });
-    const colourOf = (line) => `var(--flow-${line.flow % 6})`;
     const clip = svg("clipPath", { id: "plane-clip" }, svg("rect", { x: LEFT, y: TOP, width: wide, height: high }));
     const dash = (place) => (place ? "5 4" : undefined);
     const ofSide = ({ lines: [one, other], at }, place) => {
@@ -71,7 +70,7 @@ tcpfair.plane = (() => {
     const ends = paths.filter(({ at }) => at.length).flatMap((cell) => [dot(placeAt(cell, fromS), {}), dot(placeAt(cell, toS), { fill: "var(--ink)" })]);
     const axis = (key) => [
       ...marksOf(0, most[key]).map((v) => (key ? svgText(LEFT - 6, y(v), plain(v, 4), { "text-anchor": "end", "font-size": 11 }) : svgText(x(v), TOP + high + 12, plain(v, 4), { "text-anchor": "middle", "font-size": 11 }))),
-      svgText(...(key ? [0, 0] : [LEFT + wide / 2, TOP + high + 30]), `window of ${lines[key].label}, packets`, { "text-anchor": "middle", "font-weight": 600, fill: colourOf(lines[key]), ...(key && { transform: `translate(12 ${TOP + high / 2}) rotate(-90)` }) }),
+      svgText(...(key ? [0, 0] : [LEFT + wide / 2, TOP + high + 30]), `window of ${lines[key].label}, packets`, { "text-anchor": "middle", "font-weight": 600, fill: flowColour(lines[key].flow), ...(key && { transform: `translate(12 ${TOP + high / 2}) rotate(-90)` }) }),
     ];
     const ofA = cells.length > 1 ? "A: " : "";
     const key = [

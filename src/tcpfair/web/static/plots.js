@@ -6,10 +6,9 @@
 "use strict";
 
 tcpfair.plots = (() => {
-  const { make, svg, svgText, plain, fixed } = tcpfair.dom;
+  const { make, svg, svgText, COLOURS, flowColour, plain, fixed } = tcpfair.dom;
   const { marksOf } = tcpfair.plane;
   const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
-  const COLOURS = 6;
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // lines beyond are not told apart
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
@@ -27,7 +26,7 @@ tcpfair.plots = (() => {
   /** A short line as flow n is drawn. */
   const swatch = (n, dash = dashOf(n)) =>
     svg("svg", { class: "swatch", viewBox: "0 0 26 8", "aria-hidden": "true" },
-      svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`, "stroke-dasharray": dash.join(" ") }));
+      svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: flowColour(n), "stroke-dasharray": dash.join(" ") }));
 
   /**
    * Fills `container`. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.

@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.results = (() => {
-  const { make, button, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
+  const { make, button, svg, flowColour, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
   const m = { ...tcpfair.measures, givenBack: tcpfair.analysis.givenBack };
   const { countDuring } = tcpfair.analysis;
@@ -280,7 +280,7 @@ tcpfair.results = (() => {
         if (k >= FLOWS_LISTED) return;
         const values = m.known(ofFlow[k]).filter(Number.isFinite);
         const name = [wordsOf(metric), flow && `flow ${flow}`, unitOf(metric)].filter(Boolean).join(", ");
-        const colour = flow ? `var(--flow-${(side.run.foreground[flow - 1] ?? 0) % 6})` : "var(--soft)";
+        const colour = flow ? flowColour(side.run.foreground[flow - 1] ?? 0) : "var(--soft)";
         rows.push([name, plain(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", plain(Math.min(...values), 4), plain(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
       });
     }

@@ -2,7 +2,7 @@
 "use strict";
 
 tcpfair.strip = (() => {
-  const { svg, svgText: text, fixed, plain, short } = tcpfair.dom;
+  const { svg, svgText: text, flowColour: colour, fixed, plain, short } = tcpfair.dom;
   const m = tcpfair.measures;
   const FLOWS_SHOWN = 4;
   const LANE = 24;
@@ -29,7 +29,6 @@ tcpfair.strip = (() => {
     const queue = at(side, result.link.queue_pkts, result.t_s, tS);
     const ceiling = tcpfair.analysis.ceilingMbps(scenario);
     const filled = Math.min(queue / Math.max(scenario.buffer_pkts, 1), 1);
-    const colour = (n) => `var(--flow-${n % tcpfair.plots.COLOURS})`;
     const when = tS === null ? `means from ${plain(side.of.measuring.fromS)} to ${plain(side.of.measuring.toS)} s` : `at ${fixed(tS, 1)} s${onItsWay ? ", being simulated" : ""}`;
     const lanes = flows.flatMap((n, k) => {
       const { protocol, rtt_s } = scenario.flows[n];

@@ -47,18 +47,16 @@ tcpfair.tours = (() => {
   /** The sides whose results are of the settings as they are, by name. */
   const current = () => Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
 
-  let filling = 0;
   /** Puts the numbers of the sides' runs into a part of the step; `far`: those of other runs, too. */
   async function fill(box, far) {
     const step = stepAt();
-    const now = (filling += 1);
     const sides = current();
-    if (!step || !sides.A) return;
+    if (!step || !sides.A || !box.isConnected) return; // an answer may tell that it was unfolded after its step has gone
     const names = [...box.querySelectorAll("data.live")].map((node) => node.value);
     const judged = box.matches(".tour-answer") ? Object.keys(step.numbers) : names;
     const wanted = Object.fromEntries(Object.entries(step.numbers).filter(([name]) => judged.includes(name)));
     const found = await values(wanted, sides, far);
-    if (now < filling && stepAt() !== step) return;
+    if (!box.isConnected) return;
     for (const node of box.querySelectorAll("data.live")) {
       const { decimals, shipped, times, run } = step.numbers[node.value];
       const [live, before] = [found[node.value], times * shipped].map((x) => decimalsOf(x, decimals));
