@@ -102,11 +102,17 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
         (BLOCK.replace("buffer_pkts", "bufer_pkts"), "bufer_pkts"),
         (BLOCK.replace("seed: 7", "seed: -7"), "seed: must be a whole number"),
         (BLOCK.replace("seed: 7", "sede: 7"), "sede: unknown; known are scenario, seed"),
+        (BLOCK.replace("seed: 7", "  web: none"), "scenario.web: must be a list"),
+        (BLOCK.replace("params: {}", "params: 3"), "flows.0.params: must be a mapping"),
+        (BLOCK.replace("flows:", "flows:\n  - null"), "flows.0: must be a mapping"),
         ("hello", "line 1: hello: a name"),
         ("a: 1", "scenario: is missing"),
     ):
         assert complaint in browser.run(use, text), text
     assert browser.run(SHOWN) == shown
+    assert browser.run(use, BLOCK.replace('"Reno # 1"', "5").replace("seed: 7", "seed: '9'")) == ""
+    shown = at_rest(browser, shown)
+    assert browser.run("return [tcpfair.lab.scenario().flows[0].protocol, tcpfair.lab.seed()]") == ["5", "9"]
     assert browser.run(use, BLOCK) == ""
     values = yaml.safe_load(BLOCK)
     assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 7)

@@ -13,7 +13,7 @@ tcpfair.paste = (() => {
   const uncommented = (line) => line.match(/^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?!(?:^|\s)#).)*/)[0].trimEnd();
 
   function scalar(text, fail) {
-    if (text in WORDS) return WORDS[text];
+    if (Object.hasOwn(WORDS, text)) return WORDS[text];
     if (NUMBER.test(text)) return Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text)) && /^\d+$/.test(text) ? text : Number(text); // a long seed stays text
     if (/^".*"$/.test(text)) {
       try {
@@ -110,7 +110,8 @@ tcpfair.paste = (() => {
     return k < lines.length ? failAt(lines[k])("its indentation fits no line above") : found;
   }
 
-  const isMapping = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const isNode = (value) => value !== null && typeof value === "object";
+  const isMapping = (value) => isNode(value) && !Array.isArray(value);
 
   /** {scenario, seed} of a text; the scenario has been checked. */
   function scenarioOf(text) {
@@ -119,10 +120,9 @@ tcpfair.paste = (() => {
     if (!isMapping(whole) || !isMapping(whole.scenario)) throw new Error("scenario: is missing; write scenario: {capacity_bps: ..., flows: [...]}");
     const unknown = Object.keys(whole).find((name) => !["scenario", "seed"].includes(name));
     if (unknown) throw new Error(`${unknown}: unknown; known are scenario, seed`);
-    const seed = String(whole.seed ?? 1);
+    const seed = isNode(whole.seed) ? "a list or mapping" : String(whole.seed ?? 1);
     if (!/^\d{1,20}$/.test(seed) || BigInt(seed) >= 1n << 63n) throw new Error(`seed: must be a whole number from 0 to 2^63 - 1 (got ${seed})`);
-    tcpfair.check(whole.scenario);
-    return { scenario: whole.scenario, seed };
+    return { scenario: tcpfair.scenarios.compact(tcpfair.schema, tcpfair.check(whole.scenario)), seed };
   }
 
   /**
