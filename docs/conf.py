@@ -7,6 +7,7 @@ from tcpfair.exhibits.notebook_html import mathml
 project = "tcpfair"
 author = "the tcpfair authors"
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
+autodoc_typehints = "none"  # signatures show them
 suppress_warnings = ["myst.header"]  # levels of headings in notebooks
 
 nb_execution_mode = "off"  # the notebooks were executed by ./reproduce
@@ -58,7 +59,15 @@ def _skipped() -> Exception:
     return SkipNode()
 
 
+def _with_fields(app, what, name, thing, options, lines) -> None:
+    """The fields of a pydantic model below its docstring, with what they mean."""
+    for field, about in getattr(thing, "model_fields", {}).items():
+        given = ", required" if about.is_required() else f", default {about.get_default(call_default_factory=True)!r}"
+        lines += ["", f"* ``{field}``{given}{': ' if about.description else ''}{about.description or ''}"]
+
+
 def setup(app) -> dict:
-    """Equations as MathML: pages need no script and no font from elsewhere."""
+    """Equations as MathML: pages need no script and no font from elsewhere. Models with their fields."""
+    app.connect("autodoc-process-docstring", _with_fields)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@ the library gives. They may show a computation; they may not be the only place t
 
 import ast
 import hashlib
+import itertools
 import json
 import re
 import subprocess
@@ -195,8 +196,9 @@ def test_the_compilation_is_announced_and_exercises_come_last(name):
 
 
 def test_every_exercise_is_asked_somewhere():
-    asked = re.findall(r'check\("(\w+)"', "\n".join(cell.source for name in PLAYED for cell in code(name)))
-    assert sorted(asked) == sorted(EXERCISES)
+    asked = {name: re.findall(r'check\("(\w+)"', "\n".join(each.source for each in code(name))) for name in NOTEBOOKS}
+    assert sorted(itertools.chain(*asked.values())) == sorted(EXERCISES)
+    assert all(len(asked[paper]) == 2 for paper in PAPERS)
 
 
 # --- All of them, run --------------------------------------------------------------------------------------------

@@ -27,6 +27,15 @@ BY_HAND = {
     "k_ratio": 0.198,
     "fixed_share": (128 + 7.38) / (2 + 7.38 + 128 + 7.38),
     "law": 0.25,
+    "alpha_law": 1 / 3,
+    "jfi_of_turns": 0.5,
+    "u_of_swings": (-3.0103 + 1.7609) / 2,
+    "share_of_jfi": 0.25,
+    "victims": -4,
+    "k_after_two": (90 / 0.4) ** (1 / 3),
+    "k_at_rtt": 500 ** (1 / 3) / 4,
+    "pareto_mean": 1.463,
+    "common_law": (42 / 162) ** 2,
 }
 
 

@@ -272,3 +272,9 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(pair, monk
     monkeypatch.setitem(__import__("sys").modules, "xarray", None)
     with pytest.raises(InputError, match=r"^xarray is not installed; pip install 'tcpfair\[tables\]' brings it$"):
         pair.to_xarray()
+
+
+def test_losses_that_were_not_recorded_are_not_none():
+    settings = {"rate_mbps": 10, "duration_s": 5}
+    assert simulate(flow("reno", rtt_ms=20), **settings).losses > 0
+    assert np.isnan(simulate(flow("reno", rtt_ms=20), record=["samples"], **settings).losses)

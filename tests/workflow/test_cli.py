@@ -152,6 +152,16 @@ def test_no_value_of_the_command_line_runs_as_a_command(root, capsys, text):
     assert not list(root.rglob("PWNED"))
 
 
+def test_a_step_replaces_the_folder_of_its_output_and_no_other(root, capsys):
+    kept = root / "results/bundled/work/ledger-3f2a91"
+    kept.mkdir(parents=True)
+    with pytest.raises(SystemExit) as ended:
+        main(["ledger", "--source", "bundled", "--output", str(kept)])
+    assert ended.value.code == 2
+    assert "must be an output's made.json" in capsys.readouterr().err
+    assert kept.is_dir()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["two #2", "{paper}", "it's $HOME", "a; touch PWNED"])
 def test_a_recording_of_any_name_is_the_one_that_is_opened(tmp_path, name):

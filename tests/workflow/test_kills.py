@@ -95,9 +95,10 @@ def test_a_paper_that_is_killed_simulates_no_run_again_that_a_shard_has(tmp_path
     process.wait(300)
     killing.wait_for_the_end(groups)
     n_kept = len(kept())
-    assert 0 < n_kept < 100
+    assert 0 < n_kept <= 100
+    assert n_kept < 100 or whom == "Snakemake"  # its steps outlive it, and may be all there is
     told = finish(root, asked)
-    assert f"{100 - n_kept} of 100 runs" in told
+    assert n_kept == 100 or f"{100 - n_kept} of 100 runs" in told
     took = (costs.folder(layout) / "simulate/bhatti2009").rglob("*.json")
     assert sum(json.loads(path.read_text())["runs"] for path in took) == 100 - n_kept  # none of those that were kept
     killed = outputs(root)
@@ -127,9 +128,10 @@ def test_a_study_that_is_killed_simulates_no_finished_slice_again(tmp_path, whom
     process.wait(300)
     killing.wait_for_the_end(groups)
     n_kept = kept()
-    assert 40 <= n_kept < 480
+    assert 40 <= n_kept <= 480
+    assert n_kept < 480 or whom == "Snakemake"
     told = finish(root, asked)
-    assert f"{480 - n_kept} runs to simulate" in told
+    assert n_kept == 480 or f"{480 - n_kept} runs to simulate" in told
     took = (root / "results/engine/benchmarks/study/tiny").rglob("*.json")
     assert sum(json.loads(path.read_text())["runs"] for path in took) == 480 - n_kept
     killed = outputs(root)

@@ -1,17 +1,18 @@
-"""Checks of the exercises at the end of the explore and lab notebooks: the right answers, computed."""
+"""Checks of the exercises at the end of the notebooks: the right answers, computed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tcpfair.errors import unknown
-from tcpfair.exhibits.explore import open_config
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness
-from tcpfair.models import cubic, cubic_map, rtt_fairness
+from tcpfair.models import aimd, cubic, cubic_map, rtt_fairness
+from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.paper_models import AimdLink, link_of
 
@@ -67,27 +68,52 @@ def check(name: str, answer: Any, *given: Any) -> None:
 # --- What is right -----------------------------------------------------------------------------------------------
 
 
+def _config(paper: str) -> PaperConfig:
+    return load_paper(Layout(repository_root()).paper_config(paper))
+
+
 def _t1_ratio(protocol: str = "Reno") -> float:
-    link = AimdLink.of(open_config("ogura"))
+    link = AimdLink.of(_config("ogura"))
     short_s, long_s = link.rtts_s
     return link.time_s(protocol, long_s, 1) / link.time_s(protocol, short_s, 1)
 
 
 def _fixed_share() -> float:
     """Where the map of standard CUBIC at 2 and 128 ms rests, by the physical reading."""
-    paper = open_config("kozu2014")
+    paper = _config("kozu2014")
     link = link_of(paper, tuple(paper.analysis_value("model_rtt_ms")))
     model = cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.physical(paper.flow["ack_every"].value))
     return float(model.fixed_shares()[0])
 
 
 def _share_without_queue() -> float:
-    short_ms, long_ms = open_config("kozu2014").analysis_value("model_rtt_ms")
+    short_ms, long_ms = _config("kozu2014").analysis_value("model_rtt_ms")
     return long_ms / (short_ms + long_ms)
 
 
 def _k_ratio() -> float:
     return float(cubic.proposed_k_s(1.0, 128 / MS_PER_S) / cubic.cubic_k_s(1.0))
+
+
+def _larger_buffer(queue: float = 2.0) -> float:
+    """t2 of Reno at 120 ms with twice the buffer of ogura's Model II, over that with the buffer itself; ``queue`` is how much
+    larger the queue counts as in the mean RTT."""
+    paper = _config("ogura")
+    capacity_pps = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
+    buffer_pkts = paper.analysis_value("model_buffer_pkts")
+    mean_rtts_s = [aimd.average_rtt_s(120 / MS_PER_S, capacity_pps, times * buffer_pkts) for times in (1, queue)]
+    return aimd.t2_s(mean_rtts_s[1], 2 * buffer_pkts, 1.0) / aimd.t2_s(mean_rtts_s[0], buffer_pkts, 1.0)
+
+
+def _mean_usage(shares: Sequence[float]) -> float:
+    """U_n in dB of a flow that has these shares of what it can expect, for equal times."""
+    return float(np.mean(10 * np.log10(shares)))
+
+
+def _k_after_two(fast_convergence: bool = True) -> float:
+    """K in s after a loss at 900 packets that follows one at 1000 (kozu2014, eq. 2 and 4)."""
+    w_max_pkts = 900 * (2 - cubic.BETA) / 2 if fast_convergence else 900
+    return float(np.cbrt((w_max_pkts - (1 - cubic.BETA) * 900) / cubic.C))
 
 
 def _lacks_fairness(run: Any) -> str:
@@ -185,6 +211,69 @@ EXERCISES: dict[str, Number | Found] = {
             ),
         ),
         "10 log10(goodput / run.self_mbps) of each second after run.window_s[0], then the mean.",
+    ),
+    "alpha_law": Number(
+        lambda: float(rtt_fairness.random_loss_ratio("alpha", 9.0)),
+        0.01,
+        ((lambda: 1 / 9, "That is Reno's, whose increment does not depend on the RTT: e is 0. Alpha has e = 1."),),
+        "Put e = 1 and the ratio of the RTTs into the law of the last worked result.",
+    ),
+    "larger_buffer": Number(
+        _larger_buffer,
+        0.01,
+        ((lambda: _larger_buffer(1.0), "The mean RTT grows as well: twice the buffer is twice the queue."),),
+        "Equation 14 has S twice, once in the mean RTT.",
+    ),
+    "jfi_of_turns": Number(
+        lambda: float(np.mean([fairness.jfi([94.0, 0.0]), fairness.jfi([0.0, 94.0])])),
+        0.01,
+        ((lambda: 1.0, "That is the index of the means. The printed one is the mean of J(t)."),),
+        "J of each second first. In each second one of two flows has everything.",
+    ),
+    "u_of_swings": Number(
+        lambda: _mean_usage([0.5, 1.5]),
+        0.01,
+        ((lambda: 10 * float(np.log10((0.5 + 1.5) / 2)), "That is U of the mean. Take the dB of each second first."),),
+        "The mean of 10 log10(0.5) and 10 log10(1.5).",
+    ),
+    "share_of_jfi": Number(
+        lambda: (1 - float(np.sqrt(1 / 0.8 - 1))) / 2,
+        0.01,
+        (
+            (lambda: 1 - 0.8, "J is not one minus the share: write J with the shares s and 1 - s."),
+            (lambda: (1 + float(np.sqrt(1 / 0.8 - 1))) / 2, "That is the share of the larger flow."),
+        ),
+        "With shares s and 1 - s, J = 1 / (2 (s^2 + (1 - s)^2)). Solve it for s.",
+    ),
+    "victims": Number(
+        lambda: float(np.mean([-3.0, -5.0])),
+        0.01,
+        ((lambda: float(np.mean([1.0, -3.0, -5.0])), "That is U_N, the mean of all flows."),),
+        "Only the flows below 0 dB count.",
+    ),
+    "k_after_two": Number(
+        _k_after_two,
+        0.01,
+        ((lambda: _k_after_two(False), "That is without fast convergence (equation 4)."),),
+        "The second loss comes below W_max, so W_max becomes (2 - beta) / 2 of 900. The window starts from (1 - beta) of 900.",
+    ),
+    "k_at_rtt": Number(
+        lambda: float(cubic.proposed_k_s(1000.0, 64 / MS_PER_S)),
+        0.01,
+        ((lambda: float(cubic.cubic_k_s(1000.0)), "That is CUBIC's K. The proposal divides it (equation 6)."),),
+        "K of 1000 packets, divided by the cube root of 64.",
+    ),
+    "pareto_mean": Number(
+        lambda: 1.1 * 133e3 / (1.1 - 1) / 1e6,
+        0.01,
+        ((lambda: 133e3 * 2 ** (1 / 1.1) / 1e6, "That is the median. The mean is a m / (a - 1)."),),
+        "Without a cut, the last term of the mean is 0: a m / (a - 1).",
+    ),
+    "common_law": Number(
+        lambda: float(rtt_fairness.synchronised_loss_ratio("reno", 162 / 42)),
+        0.01,
+        ((lambda: 42 / 162, "That is for losses by chance. Flows that lose together have the square."),),
+        "1 / k^2, where k is the ratio of the RTTs.",
     ),
     "fair_pair": Found(_lacks_fairness),
     "victim": Found(_lacks_a_victim),

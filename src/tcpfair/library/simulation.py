@@ -231,7 +231,7 @@ class _One:
 
     @cached_property
     def t_s(self) -> Floats:
-        """Ends of the intervals of `RATE_S` over which rates are taken, (..., intervals)."""
+        """Ends of the intervals of 1 s over which rates are taken, (..., intervals)."""
         return self.result.t_s[self._step - 1 :: self._step]
 
     @cached_property
@@ -330,7 +330,10 @@ class _One:
 
     @property
     def losses(self) -> Floats:
-        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows)."""
+        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows); NaN where ``record``
+        leaves events out."""
+        if "events" not in self.scenario.record:
+            return np.full(len(self.scenario.flows), np.nan)
         events = self.result.events
         start_s, end_s = self.window_s
         counted = events[(events["kind"] < RECOVERY_END) & (events["t_s"] >= start_s) & (events["t_s"] <= end_s)]
@@ -410,7 +413,7 @@ class Run:
 
     Arrays have the axes in front, so that of a single run ``jfi`` is a number and ``goodput_mbps`` has a value for each flow.
     Averages leave out the first quarter of the time after the last start (``window_s``). The runs of a flow
-    alone, and among its own kind, are simulated on first use. All attributes of `_One` that end in a unit exist.
+    alone, and among its own kind, are simulated on first use.
     """
 
     axes: Mapping[str, list[Any]]

@@ -234,7 +234,12 @@ def _absolute(text: str) -> Path:
 
 def _folder_of(text: str) -> Path:
     """The output that a step makes, from the file in it that is written last."""
-    return _absolute(text).parent
+    from tcpfair.runs.outputs import MADE
+
+    path = _absolute(text)
+    if path.name != MADE:
+        raise argparse.ArgumentTypeError(f"{text}: must be an output's {MADE}; the folder that it is in is replaced")
+    return path.parent
 
 
 def _asked_config(text: str) -> str:

@@ -37,11 +37,12 @@ _PAGES = {
 }
 # the pages below each page, in their order
 _BELOW = {
-    "index": ("results", "commands", "teaching", "reviewing", "contributing"),
+    "index": ("results", "commands", "library", "teaching", "reviewing", "contributing"),
     "results": (*(f"notebooks/{name}" for name in (WRITE_UP, *PAPERS, "raw")), "ledger"),
     "commands": ("configuration", "recordings", "data", "validation", "slurm"),
     "teaching": ("teaching_solutions",),
-    "contributing": ("api", "changelog"),
+    "library": ("api",),
+    "contributing": ("changelog",),
 }
 _HIDDEN = {"injected-parameters", "hide-input"}  # tags of cells whose code is not shown
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")

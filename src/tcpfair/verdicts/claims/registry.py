@@ -128,9 +128,9 @@ def _explained(claim: Claim, judged: Judged, settings: pd.DataFrame, known: Mapp
     if judged.verdict == decision.UNDECIDED:
         unsure = [clause for clause in judged.clauses if clause.outcome == decision.OPEN]
         least = min(unsure, key=lambda clause: clause.confidence)
-        held = "it holds" if least.value_holds else "it does not hold"
-        sure = f"{held} for {why.said(least.confidence, '%')} of what they allow"
-        return _BY_RULE[judged.verdict], f"The runs do not decide whether {least.clause.says}: {sure}."
+        sure = f"they say {'yes' if least.value_holds else 'no'} with only {why.said(least.confidence, '%')} confidence"
+        failed = [f" It does not hold that {c.clause.says}." for c in judged.clauses if c.outcome == decision.FAILS]
+        return _BY_RULE[judged.verdict], f"The runs do not decide whether {least.clause.says}: {sure}.{''.join(failed)}"
     found = {clause.clause_id: clause for clause in judged.clauses}
     named = zip(settings["clause"], settings["hypothesis"], settings["share"], strict=True)
     shares = {(clause, hypothesis or why.SETTINGS): share for clause, hypothesis, share in named}

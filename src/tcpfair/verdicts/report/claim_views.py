@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from tcpfair.verdicts.claims.decision import OPEN, certainty_text
+from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED, certainty_text
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
@@ -137,8 +137,7 @@ class HeadlineView:
     paper: str
     says: str
     verdict: str
-    sure: str
-    settings: str
+    sure: str  # what more runs would change, and what other values
     claims: Markup
     figure: ExhibitView | None
 
@@ -155,13 +154,26 @@ def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain)
                 paper=row["paper"],
                 says=row["says"],
                 verdict=row["verdict"],
-                sure=certainty_text(confidence, math.nan),
-                settings=f"the weakest clause holds in {percent(share)} of the settings" if percent(share) else "",
+                sure=_how_sure(row["verdict"], confidence, share),
                 claims=links(chain.claim(name) for name in behind),
                 figure=next((exhibits[name] for name in named if exhibits[name].image), None),
             )
         )
     return views
+
+
+def _how_sure(verdict: str, confidence: float, share: float) -> str:
+    """What more runs would change, and in how many settings of unstated values it holds; without what is NaN."""
+    told = []
+    if verdict == UNDECIDED:
+        told.append("More runs are needed for at least one part.")
+    elif confidence >= SURE:
+        told.append(
+            f"With the values assumed here, more runs would not change this ({certainty_text(confidence, math.nan)})."
+        )
+    if not math.isnan(share):
+        told.append(f"With other plausible values its weakest part holds in {100 * share:.0f} of 100 settings.")
+    return " ".join(told)
 
 
 def _verdict(verdict: str, certainty: str) -> Markup:
