@@ -77,7 +77,9 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
     at_rest(browser, shown)
     browser.run("document.querySelector('.tour-answer').open = true")
     assert axe.findings(browser) == [], "tour"
-    browser.run("tcpfair.tours.go(1, 1); document.querySelector('.tour-predict button').click()")
+    browser.run("tcpfair.tours.go(1, 1)")
+    browser.wait("return !tcpfair.lab.busy() && document.body.dataset.state === 'current'")
+    browser.run("document.querySelector('.tour-predict button').click()")
     browser.wait("return document.querySelector('.tour-verdict').textContent.startsWith('Not yet')")
     assert axe.findings(browser) == [], "prediction"
 
