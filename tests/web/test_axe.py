@@ -54,7 +54,17 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
             browser.wait("return new Promise((then) => setTimeout(() => then(true), 100))")
             browser.run(UNFOLD)
         assert axe.findings(browser) == [], tab
-    # two scenarios beside each other, an explanation, an error, a tour with its answer
+    # the plane, references of older settings, a refused paste; two scenarios, an explanation, an error, a tour with its answer
+    browser.run("tcpfair.lab.show(['plane', 'cwnd']); document.querySelector('#references button').click()")
+    browser.wait("return document.querySelector('#references table') && !tcpfair.lab.busy()")
+    shown = browser.run(SHOWN)
+    browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 77 })")
+    at_rest(browser, shown)
+    browser.wait("return document.querySelector('#references .stale')")
+    assert axe.findings(browser) == [], "stale"
+    browser.run("tcpfair.lab.select('copy'); document.getElementById('use-paste').click()")
+    assert axe.findings(browser) == [], "paste"
+    browser.run("tcpfair.lab.select('plots')")
     browser.run("document.querySelector('[data-key=compare]').click()")
     browser.wait("return document.body.dataset.digestB && !tcpfair.lab.busy()")
     browser.run("document.querySelector('[data-key=buffer]').focus()")
@@ -67,6 +77,11 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
     at_rest(browser, shown)
     browser.run("document.querySelector('.tour-answer').open = true")
     assert axe.findings(browser) == [], "tour"
+    browser.run("tcpfair.tours.go(1, 1)")
+    browser.wait("return !tcpfair.lab.busy() && document.body.dataset.state === 'current'")
+    browser.run("document.querySelector('.tour-predict button').click()")
+    browser.wait("return document.querySelector('.tour-verdict').textContent.startsWith('Not yet')")
+    assert axe.findings(browser) == [], "prediction"
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)

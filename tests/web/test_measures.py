@@ -6,6 +6,7 @@ import pytest
 
 from tcpfair.measures.weights import RULES, in_own_place
 from tcpfair.metrics import epochs, fairness, series
+from tcpfair.metrics.ruler import max_min
 from tcpfair.verdicts.combine import over_runs, reached_by_share
 from tests.web.calls import call
 from tests.web.node import needs_node
@@ -67,6 +68,8 @@ def cases():
         for decimals in (1, 2):
             letter = str(fairness.case_letter(found.u_plus, found.u_minus, decimals))
             yield "caseLetter", [found.u_plus, found.u_minus, decimals], letter
+        demands = np.where(RNG.uniform(size=flows) < 0.3, np.inf, RNG.uniform(0, 60, flows).round())
+        yield "maxMin", [100.0, demands], max_min(100.0, demands)
         yield "flowStability", [u_db], fairness.flow_stability(u_db)
         yield "systemStability", [u_db], fairness.system_stability(u_db)
         yield "coefficientOfVariation", [r[0]], series.coefficient_of_variation(r[0])

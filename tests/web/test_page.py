@@ -69,3 +69,10 @@ def test_a_page_that_is_not_whole_is_refused_in_one_line(static, old, new, said)
 def test_the_page_itself_is_whole():
     made = page.assemble({"tcpfair-wasm": b"", "tcpfair-schema": b""})
     assert "loadEngine" in made
+
+
+def test_the_page_begins_after_its_last_script():
+    """A browser may start what is ready between two scripts; what begins the page must find all others."""
+    names = re.findall(r'data-name="([^"]+)"', page.assemble({}))
+    [begins] = [name for name in names if "begin().catch((error) => {" in (page.STATIC / name).read_text()]
+    assert begins == names[-1] == "lab.js"

@@ -15,13 +15,13 @@ TOURS = "return [...document.querySelectorAll('[data-tour]')].map((card) => card
 DRAWN = """const tab = document.body.dataset.tab;
     if (document.body.dataset.state === "old") return false;
     if (tab === "packets") return tcpfair.packets.view.root.dataset.digest === document.body.dataset.digestA;
-    return Boolean(document.querySelector("#plots .panel:first-child canvas"));"""
+    return Boolean(document.querySelector("#plots .panel:first-child :is(canvas, .plane)"));"""
 # what is not wholly to be seen: outside the window or its own part of it, or with something else before its corners
 HIDDEN = """const packets = document.body.dataset.tab === "packets";
     const found = {
       text: document.querySelector(".tour-text"), heading: document.querySelector(".tour h2"),
       setting: document.querySelector(".tour .named .row"),
-      picture: document.querySelector(packets ? ".pv-net" : "#plots .panel:first-child .plot:not(.empty) canvas"),
+      picture: document.querySelector(packets ? ".pv-net" : "#plots .panel:first-child .plot:not(.empty) :is(canvas, .plane)"),
     };
     const seen = (node) => {
       const { top, bottom, left, right } = node.getBoundingClientRect();

@@ -52,8 +52,7 @@ def test_no_picture_and_no_number_is_lit_under_other_settings(browser):
     if shown["state"] == "old":
         assert shown["plots"] == 0
     # on its way the picture is of the new settings, and says how far it is
-    browser.wait("return document.body.dataset.state === 'part'")
-    shown = browser.run(LIT)
+    shown = browser.wait(f"if (document.body.dataset.state !== 'part') return null; {LIT}")
     assert shown["lit"] == [] and re.match(r"Being simulated: \S+ of 120 s", shown["said"])
     at_rest(browser, before)
     assert browser.run(LIT)["state"] == "current"
@@ -119,7 +118,7 @@ def test_the_window_is_drawn_with_its_peaks_and_counts_are_of_what_is_measured(b
     browser.wait(f"{SIDE} return side.weights.state === 'ready'")
     tiles = browser.run("return document.getElementById('tiles').textContent")
     assert 0 < counted < whole
-    assert f"overflows{counted} packets that found the buffer full, from 10 to 120 s" in tiles
+    assert f"overflows{counted}packets that found the buffer full, from 10 to 120 s" in tiles
     assert losses[0] < reductions[0]
     # fair for a moment is not called converged
     assert "converged" not in tiles and re.search(

@@ -21,6 +21,16 @@ function side(run, weighted) {
   });
 }
 
+/** What is right, how often, and what comes of it, of it rounded, and of the usual slip. */
+function predicted(predict, numbers, side) {
+  const { judged, holds } = tcpfair.findings;
+  const judge = (text) => judged(predict, text, numbers, side).is;
+  const { right } = judged(predict, "0", numbers, side);
+  if (predict.number === null) return { right, ways: Object.values(predict.choices).filter((condition) => holds(condition, numbers, side)).length, exact: judge(right), rounded: judge(right), slip: judge(predict.slip) };
+  const slip = judged({ ...predict, number: predict.slip }, "0", numbers, side).right;
+  return { right, ways: 1, exact: judge(String(right)), rounded: judge(String(Number(right.toPrecision(2)))), slip: judge(String(Number(slip.toPrecision(3)))) };
+}
+
 /** The runs that a reader can pick beside the text: [what, run of A, run of B]. */
 function variants({ run, beside, controls }) {
   const axes = controls.filter((name) => name.startsWith("axis ")).map((name) => name.slice(5));
@@ -37,11 +47,12 @@ function variants({ run, beside, controls }) {
       const name = `${id}/${k + 1}`;
       if (chosen.length && !chosen.includes(name)) continue;
       const weighted = Object.values(step.numbers).some(({ of }) => of.startsWith("U_"));
-      const found = { name, holds: [] };
+      const found = { name, holds: [], predicted: [] };
       for (const [what, first, second] of where === "here" ? variants(step).slice(0, 1) : variants(step)) {
         const sides = { A: await side(first, weighted), ...(second ? { B: await side(second, weighted) } : {}) };
         const numbers = await tcpfair.findings.values(step.numbers, sides);
         if (!what) found.numbers = Object.fromEntries(Object.entries(numbers).map(([number, x]) => [number, x / step.numbers[number].times]));
+        if (step.predict) found.predicted.push({ at: what, ...predicted(step.predict, numbers, sides.A) });
         for (const condition of step.holds) found.holds.push({ at: what, condition, holds: tcpfair.findings.holds(condition, numbers, sides.A) });
       }
       console.log(JSON.stringify(found));

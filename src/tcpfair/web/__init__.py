@@ -36,10 +36,11 @@ The other scripts describe themselves at their beginning. ``tcpfair.schema`` is 
 ``printed``, names and units are those of `tcpfair.measures.measure`, a value of null is a printed dash, ``derived`` is empty
 for what is printed as it is, and ``runs`` is which mean over runs it is, or that it is their scatter ("sd", "cv").
 
-All that is in sight is of one run, that of the settings as they are: numbers in the texts of tours are worked out from it
-(``static/findings.js``), the packet view records its packets, a run on its way shows the part that there is. What is
-still of older settings is dimmed and labelled. An address holds settings and view: ``#1.SETTINGS&tab=packets&tour=cubic/2``
-(``tour=``, ``preset=`` alone set the page, too); ``?embed`` leaves the picture and the settings of a step.
+All that is in sight is of one run, that of the settings as they are, or of two that are compared in the same plots. Numbers in
+the texts of tours are worked out from it (``static/findings.js``), the packet view records its packets, a run on its way shows
+the part that there is. What is still of older settings is dimmed and labelled. An address holds settings and view:
+``#1.SETTINGS&tab=packets&tour=cubic/2`` (``tour=``, ``preset=`` alone set the page, too); ``?embed`` leaves the picture and the
+settings of a step. Dropped files (``static/paste.js``) are scenarios, or reports of iperf3, which no address holds.
 
 By keyboard alone: whatever can be pressed or set is reached by Tab, has a name, and shows its focus; a plot is a slider whose
 value is the one at the shared cursor; explanations are `tcpfair.inputs.explained`; Escape takes an explanation away, brings

@@ -2,10 +2,10 @@
 
 A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (of a paper's experiment, perhaps
 with changes, or one of `examples.yaml`; perhaps with a second one to compare), the settings to try, what to look for, and a
-question whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`. Most are
-worked out on the page from its run (``of``: ``static/findings.js``), next to what the settings as shipped give (`shipped.json`,
-which ``python -m tests.web.tour_numbers`` writes); means over many runs are cells of the committed baseline. `holds` are
-the conditions that make the answer true, in every row that a reader can pick.
+question, often with a prediction that the runs judge, whose answer unfolds. Its texts contain no numbers: ``{name}`` is
+replaced by one of the step's `numbers`. Most are worked out on the page from its run (``of``: ``static/findings.js``), next to
+what the settings as shipped give (`shipped.json`, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
+cells of the committed baseline. `holds` are the conditions that make the answer true, in every row that a reader can pick.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHIPPED = Path(__file__).with_name("shipped.json")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
-PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k"]
+PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k", "plane"]
 
 
 class _Strict(BaseModel):
@@ -84,6 +84,24 @@ class Point(_Strict):
     says: str = Field(max_length=48)
 
 
+class Predict(_Strict):
+    """A prediction before the answer: a number, or one of a few choices. What is right follows from the step's numbers."""
+
+    number: str | None = Field(default=None, description="an expression over the numbers")
+    unit: str = ""
+    choices: dict[str, str] = Field(default_factory=dict, description="text: condition, of which one holds")
+    slip: str = Field(description="the usual mistake: an expression, or one of the choices")
+    hint: str = Field(pattern=r"^[^{}]+$", description="what to think of after that mistake")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Predict:
+        if (self.number is None) != bool(self.choices):
+            raise ValueError("a prediction is either a number or one of the choices")
+        if self.choices and self.slip not in self.choices:
+            raise ValueError(f"slip {self.slip!r} is not one of the choices: {', '.join(self.choices)}")
+        return self
+
+
 class Step(_Strict):
     """One step of a tour."""
 
@@ -100,6 +118,7 @@ class Step(_Strict):
     point: Point
     look: str
     question: str
+    predict: Predict | None = None
     answer: str
     numbers: dict[str, Number] = Field(default_factory=dict)
     holds: tuple[str, ...] = Field(min_length=1)
@@ -183,10 +202,13 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
             tags[name] = f'<data class="shipped" value="{text}" title="{escape(what)}">{text}</data>'
     texts = {name: getattr(step, name) for name in ("text", "look", "question", "answer")}
     named = {name for text in texts.values() for name in _PLACEHOLDER.findall(text)}
-    judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in step.holds)}
+    guess = step.predict
+    conditions = [*step.holds, *([guess.number or "", guess.slip, *guess.choices.values()] if guess else [])]
+    judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in conditions)}
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
-    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside", "holds"}
+    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
+    plain |= {"holds", "predict"}
     return (
         step.model_dump(mode="json", include=plain)
         | {name: _html(text, tags) for name, text in texts.items()}

@@ -68,6 +68,17 @@ tcpfair.dom = (() => {
     return node;
   }
 
+  const COLOURS = 6;
+  /** Colour of flow n, null for what is of all flows. */
+  const flowColour = (n) => (n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`);
+
+  /** Words of an SVG, centred on a line. */
+  function svgText(x, y, words, more = {}) {
+    const node = svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", "dominant-baseline": "middle", ...more });
+    node.textContent = words;
+    return node;
+  }
+
   const MISSING = "–";
 
   /** Without zeros at the end of its decimals: for settings and marks, not for results. */
@@ -120,5 +131,5 @@ tcpfair.dom = (() => {
     );
   }
 
-  return { newId, make, button, renew, say, svg, short, plain, fixed, table, MISSING };
+  return { newId, make, button, renew, say, svg, svgText, COLOURS, flowColour, short, plain, fixed, table, MISSING };
 })();

@@ -124,6 +124,7 @@ globalThis.tcpfair = tcpfair;
     const algorithm = schema.algorithms.find((each) => each.name === flow.cc);
     if (!algorithm) throw new Refusal(`${where}.cc: unknown protocol ${flow.cc}; known are ${schema.algorithms.map((each) => each.name).join(", ")}`);
     flow.params = {};
+    if (values.params && (typeof values.params !== "object" || Array.isArray(values.params))) throw new Refusal(`${where}.params: must be a mapping of names to values`);
     for (const [name, value] of Object.entries(values.params || {})) {
       const param = algorithm.params.find((each) => each.name === name);
       if (!param) throw new Refusal(`${where}.params: ${flow.cc} has no ${name}; it has ${algorithm.params.map((each) => each.name).join(", ") || "none"}`);
@@ -143,6 +144,7 @@ globalThis.tcpfair = tcpfair;
     const whole = checkedFields(scenario, fields.scenario, ["flows", "web", "record"], "scenario");
     if (!Array.isArray(scenario.flows) || !scenario.flows.length) throw new Refusal("scenario.flows: must have one flow at least");
     whole.flows = scenario.flows.map((flow, i) => checkedFlow(flow, schema, `flows.${i}`));
+    for (const name of ["web", "record"]) if (scenario[name] && !Array.isArray(scenario[name])) throw new Refusal(`scenario.${name}: must be a list`);
     whole.web = (scenario.web || []).map((source, i) => {
       const where = `web.${i}`;
       const web = checkedFields(source, fields.web, ["flow", "sizes"], where);

@@ -145,12 +145,29 @@ tcpfair.findings = (() => {
     return found;
   }
 
-  /** Whether a condition holds of the numbers and of a side's run. */
-  function holds(condition, found, side) {
+  /** What an expression over the numbers, and over a side's run, gives. */
+  function evaluated(expression, found, side) {
     const known = { ...found, epochs: (flow) => epochsOf(side.of.scenario, side.result, flow - 1), sampleS: side.of.scenario.sample_s + S_TOLERANCE, isFast };
     for (const name of ["abs", "cbrt", "max", "min", "sqrt"]) known[name] = Math[name];
-    return Boolean(new Function(...Object.keys(known), `return (${condition});`)(...Object.values(known)));
+    return new Function(...Object.keys(known), `return (${expression});`)(...Object.values(known));
   }
 
-  return { value, values, holds, asked, other };
+  const holds = (condition, found, side) => Boolean(evaluated(condition, found, side));
+
+  const NEAR = 0.05; // of the right number; one that is rounded may be off by half of its last digit
+  const ROUNDED = 0.15; // of the right number, at most
+
+  /** What a prediction is, as typed or chosen: {is: "right" | "slip" | "other" | "unknown", right: the number or choice}. */
+  function judged({ number, choices, slip }, text, found, side) {
+    if (number === null) {
+      const right = Object.keys(choices).find((choice) => holds(choices[choice], found, side));
+      return { right, is: right === undefined ? "unknown" : text === right ? "right" : text === slip ? "slip" : "other" };
+    }
+    const [right, mistaken] = [number, slip].map((expression) => evaluated(expression, found, side));
+    const decimals = text.split(".")[1]?.length ?? 0;
+    const near = (target) => Math.abs(Number(text) - target) <= Math.max(NEAR * Math.abs(target), Math.min(0.5 * 10 ** -decimals, ROUNDED * Math.abs(target)));
+    return { right, is: Number.isNaN(right) ? "unknown" : near(right) ? "right" : near(mistaken) ? "slip" : "other" };
+  }
+
+  return { value, values, holds, judged, asked, other };
 })();

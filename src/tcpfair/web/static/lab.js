@@ -72,7 +72,7 @@
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
   function settle(place, next) {
     const begun = sides[place] || { weights: { state: "none" } };
-    sides[place] = Object.assign(begun, { seeds: null, seedsWanted: 0, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
+    sides[place] = Object.assign(begun, { seeds: null, after: null, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
   }
 
   function dropSecond() {
@@ -105,11 +105,11 @@
   function drawSides() {
     const two = sides.length > 1;
     const choose = (one, place) => button(`Settings of ${one.name}`, () => ((edited = place), reshape()), { key: `side ${place}`, "aria-pressed": String(edited === place) });
-    const again = button(two ? "End comparison" : "Compare with a second scenario", () => compare(!two), { key: "compare" });
+    const again = button(two ? "End comparison" : "Keep as A, change B", () => compare(!two), { key: "compare" });
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
-      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "Hold these settings as A and change a copy of them, B", again),
+      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "These settings stay as A; a copy of them, B, is what you change. Both are in the plots", again),
     );
   }
 
@@ -230,6 +230,7 @@
   function drawState() {
     const old = sides.some((one) => !isCurrent(one));
     const parts = inSight().filter((one) => one.result.digest === undefined);
+    renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(schema, sides) : "");
     document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
     const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
     byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. What is dimmed is of the settings before.` : "Dimmed: the run of the settings before.";
@@ -254,8 +255,9 @@
     drawState();
     drawStrip();
     perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
-    perSide(byId("tiles"), (one) => tcpfair.results.tiles(one));
+    renew(byId("tiles"), ready().length ? tcpfair.results.tiles(ready()) : "");
     drawFlows();
+    drawReferences();
     tcpfair.tours.refresh();
     perSide(byId("print"), (one) => tcpfair.results.printTable(schema, one));
     drawOpenTab();
@@ -265,6 +267,8 @@
   function drawFlows() {
     perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
   }
+
+  const drawReferences = () => perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
 
   let flowsFrame = 0;
   function onCursor(tS) {
@@ -387,11 +391,6 @@
       drawFailed();
       drawProgress();
       drawState();
-      if (one.seedsWanted && !one.job && !one.wanted && one.result) {
-        const count = one.seedsWanted;
-        one.seedsWanted = 0;
-        runs.askSeeds(one, count);
-      }
       return;
     }
     if (what === "part") return void drawPart();
@@ -467,6 +466,40 @@
     byId("save-csv").addEventListener("click", () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)));
   }
 
+  /** Scenarios that are pasted, or dropped as a file. */
+  function setUpPasting() {
+    const use = (text) => {
+      const { scenario, seed } = tcpfair.paste.scenarioOf(text);
+      take(edited, { ...sideOf(scenario, { seed }), preset: null });
+    };
+    /** A recording beside the throughputs of the simulation, until it is taken away. */
+    const record = (name, found) => {
+      if (!found) return false;
+      plots.record(found.lines);
+      const remove = button("Remove", () => (plots.record([]), byId("recorded").replaceChildren()), { "aria-label": "Remove the recording" });
+      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${found.lines.length === 1 ? "a stream" : `${found.lines.length} streams`} of iperf3, ${found.of}. `, remove));
+      if (!plots.shown().includes("throughput")) tcpfair.lab.show(["throughput", ...plots.shown()]);
+      select("plots");
+      return true;
+    };
+    const told = (act, tell) => {
+      try {
+        act();
+        tell("");
+      } catch (error) {
+        tell(error.message);
+      }
+    };
+    byId("use-paste").addEventListener("click", () => told(() => use(byId("paste").value), (text) => (byId("paste-complaint").textContent = text)));
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", async (event) => {
+      event.preventDefault();
+      const [file] = event.dataTransfer.files;
+      const text = await file?.text();
+      if (file) told(() => record(file.name, tcpfair.paste.iperfOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+    });
+  }
+
   function setUpSeeds() {
     const box = byId("seed-count");
     byId("run-seeds").addEventListener("click", async () => {
@@ -499,6 +532,7 @@
     zoom: (span) => plots.setZoom(span, sides[0].scenario.duration_s),
     look: (stretch, mark) => tcpfair.packets.mount(byId("tab-packets")).look(stretch, mark),
     point: (what) => plots.point(what),
+    rebuild: () => plots.rebuild(),
     keepLink,
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
     seed: (name) => sideNamed(name)?.seed,
@@ -534,6 +568,7 @@
     setUpPlots();
     setUpSaving();
     setUpSeeds();
+    setUpPasting();
     byId("undo").addEventListener("click", undo);
     byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
     byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
@@ -583,7 +618,7 @@
     if (packets) tcpfair.lab.look({ from_s: pair(packets)[0], length_s: pair(packets)[1] });
     if (name in TABS) select(name);
     if (zoom) plots.setZoom(pair(zoom), sides[0].scenario.duration_s);
-    for (const one of sides) one.seedsWanted = Math.min(Number(seeds) || 0, 100);
+    for (const one of sides) if (Number(seeds) > 0) runs.askSeeds(one, Math.min(Number(seeds), 100));
   }
 
   begin().catch((error) => {

@@ -170,6 +170,20 @@ tcpfair.measures = (() => {
     return uPlus > 0 ? "D" : "E";
   }
 
+  // --- One ruler ------------------------------------------------------------------------------------------------
+
+  /** Max-min shares of a link of `capacity`; a flow never gets more than it demands (tcpfair.metrics.ruler). */
+  function maxMin(capacity, demands) {
+    const shares = new Array(demands.length);
+    let left = capacity;
+    const order = demands.map((_, n) => n).sort((a, b) => (demands[a] < demands[b] ? -1 : demands[a] > demands[b] ? 1 : a - b));
+    order.forEach((n, served) => {
+      shares[n] = Math.min(demands[n], left / (demands.length - served));
+      left -= shares[n];
+    });
+    return shares;
+  }
+
   // --- Stability and convergence --------------------------------------------------------------------------------
 
   /** S_n: coefficient of variation of U_n(t) over the samples; lower is steadier (bhatti2008 eq. 9). */
@@ -250,7 +264,7 @@ tcpfair.measures = (() => {
   return {
     ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES, placeOfLast, sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median },
     ...{ coefficientOfVariation, windowOf, firstTimeS, timeToFractionS, movingMean, utilisation, smallerToLargerRatio },
-    ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans, inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple },
+    ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans, inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple, maxMin },
     ...{ caseLetter, flowStability, systemStability, convergenceTimeS, systemConvergenceTimeS, lossesBetweenS },
     ...{ kOverTimeS, commonLosses, synchronisedLossShare, reachedByShare },
   };

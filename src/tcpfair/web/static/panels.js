@@ -42,6 +42,17 @@ tcpfair.panels = (() => {
     });
   }
 
+  /** The windows of two flows, or the sums of those of two groups of flows; none where there are other than two. */
+  function windowsOfTwo(side) {
+    const groups = tcpfair.plane.groupsOf(side.of, side.run.foreground);
+    const all = groups.length ? windows(side) : [];
+    return groups.map((group) => {
+      const [{ flow, label, tS }] = group.map((n) => all[n]);
+      const sum = (k) => (group.some((n) => all[n].y[k] === null) ? null : m.sum(group.map((n) => all[n].y[k])));
+      return { flow, group, tS, label: group.length > 1 ? `all ${side.of.scenario.flows[flow].protocol}` : label, y: Array.from(tS, (_, k) => sum(k)) };
+    });
+  }
+
   /** One line for each foreground flow from rates over the measured intervals. */
   const ofIntervals = (values) => (side) => {
     const found = values(side);
@@ -51,7 +62,7 @@ tcpfair.panels = (() => {
   const fromZero = (low, high) => [0, high > 0 ? high * 1.06 : 1];
 
   /** What waited behind a hole arrives in order at once, at many times the link's rate: that may leave the plot. */
-  const aboutTheLink = (low, high, side) => fromZero(low, Math.min(high, 1.2 * tcpfair.analysis.ceilingMbps(side.of.scenario)));
+  const aboutTheLink = (low, high, sides) => fromZero(low, Math.min(high, 1.2 * Math.max(...sides.map((side) => tcpfair.analysis.ceilingMbps(side.of.scenario)))));
 
   const PANELS = [
     {
@@ -63,7 +74,7 @@ tcpfair.panels = (() => {
     },
     {
       ...{ key: "cwnd", height: 190, shown: true },
-      what: "with the peak before each loss; ticks: losses, long ones: timeouts; dotted: W_max of CUBIC",
+      what: "with the peak before each loss; ticks: losses (of B at the top), long ones: timeouts; dotted: W_max of CUBIC",
       lines: windows,
       marks: true,
       spread: (each) => each.run.cwnd,
@@ -109,10 +120,15 @@ tcpfair.panels = (() => {
         }),
       range: fromZero,
     },
+    {
+      ...{ key: "plane", title: "Flow 1 against flow 2", unit: "packets", decimals: 1, height: 270, plane: true },
+      what: "windows as a path (Chiu and Jain 1989): growth leads away from the origin, a loss towards it",
+      lines: windowsOfTwo,
+    },
   ];
 
-  // title, unit and decimals are those of the page's data
-  for (const panel of PANELS) {
+  // title, unit and decimals of what is drawn over time are those of the page's data
+  for (const panel of PANELS.filter(({ plane }) => !plane)) {
     for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
   }
 

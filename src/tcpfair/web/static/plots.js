@@ -1,37 +1,41 @@
 /**
- * The plots: one row for each panel, one column for each side, with a shared cursor, zoom and scale of y.
+ * The plots, with a shared cursor and zoom; compared sides are in one plot: A solid, B dashed.
  *
  * Colours go by flow, six of them that readers with any colour vision can tell apart; then the line is dashed, then dotted.
  */
 "use strict";
 
 tcpfair.plots = (() => {
-  const { make, svg, plain, fixed } = tcpfair.dom;
+  const { make, svg, svgText, COLOURS, flowColour, plain, fixed } = tcpfair.dom;
+  const { marksOf } = tcpfair.plane;
   const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
-  const COLOURS = 6;
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // lines beyond are not told apart
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
   const FLOWS_TOLD = 6; // values that are read out at the cursor
   const SPREAD_FLOWS = 4; // with more the bands would cover each other
   const ZOOM = 0.7;
+  const DASH_OF_B = [6, 3];
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colourOf = (n) => (n === null ? style("--ink") : style(`--flow-${n % COLOURS}`));
   const dashOf = (n) => DASHES[Math.floor((n ?? 0) / COLOURS) % DASHES.length];
+  /** Look of a line of the side in this place. */
+  const lookOf = (line, place) => line.recorded ? { stroke: style("--ink"), width: 2.2, dash: [1, 4] } : ({ stroke: colourOf(line.flow), width: place ? 1.8 : 1.4, dash: [...(place ? DASH_OF_B : []), ...dashOf(line.flow ?? (line.dash || 0) * COLOURS)] });
 
   /** A short line as flow n is drawn. */
-  const swatch = (n) =>
+  const swatch = (n, dash = dashOf(n)) =>
     svg("svg", { class: "swatch", viewBox: "0 0 26 8", "aria-hidden": "true" },
-      svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: `var(--flow-${n % COLOURS})`, "stroke-dasharray": dashOf(n).join(" ") }));
+      svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: flowColour(n), "stroke-dasharray": dash.join(" ") }));
 
   /**
    * Fills `container`. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.
    */
   function create(container, { onCursor, onZoom }) {
     let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
-    const cells = new Map(); // "panel side" -> {plot, node, shape}
+    const cells = new Map(); // by key of the panel: {node, panel, plot, shape, of: [{side, lines, bands}]}
     let sides = [];
+    let recorded = []; // lines of a recording, drawn beside the throughputs of the first side
     let pointed = null; // {plot, to, says}: what a tour points at
     let spanS = [0, 1];
     let zoom = null; // null: all of the run
@@ -42,6 +46,8 @@ tcpfair.plots = (() => {
     const panelOf = (key) => tcpfair.panels.PANELS.find((panel) => panel.key === key);
     /** Those cells that have a plot. */
     const plotted = () => [...cells.values()].filter(({ plot }) => plot);
+    /** Those that have something to show. */
+    const drawn = () => [...cells.values()].filter(({ of }) => of.length);
 
     function scaleTime(plot) {
       const [min, max] = inSight();
@@ -57,8 +63,8 @@ tcpfair.plots = (() => {
       toS = Math.min(high, toS);
       zoom = next && toS > fromS && (fromS > low || toS < high) ? [fromS, toS] : null;
       moving = true;
-      if (sides.length > 1) redraw();
-      else for (const { plot } of plotted()) scaleTime(plot);
+      for (const { plot } of plotted()) scaleTime(plot);
+      drawPlanes();
       moving = false;
       tellCursor();
       onZoom(inSight(), zoom !== null);
@@ -83,6 +89,7 @@ tcpfair.plots = (() => {
       cursorS = tS;
       const at = (plot) => (tS === null ? { left: -10, top: -10 } : { left: plot.valToPos(tS, "x"), top: 10 });
       for (const { plot } of plotted()) plot.setCursor(at(plot), false, false);
+      drawPlanes();
       tellCursor();
       onCursor(tS);
     }
@@ -90,16 +97,21 @@ tcpfair.plots = (() => {
     /** The cursor of a plot as a slider's value, for those who hear the page. */
     function tellCursor() {
       const [low, high] = inSight();
-      for (const { node, panel, side } of plotted()) {
-        const marks = { valuemin: low, valuemax: high, valuenow: cursorS ?? low, valuetext: cursorS === null ? "no cursor" : valueText(panel, side) };
+      for (const { node, panel } of drawn()) {
+        const marks = { valuemin: low, valuemax: high, valuenow: cursorS ?? low, valuetext: cursorS === null ? "no cursor" : valueText(panel) };
         for (const [mark, value] of Object.entries(marks)) node.setAttribute(`aria-${mark}`, typeof value === "number" ? String(Number(value.toPrecision(6))) : value);
       }
     }
 
-    function valueText(panel, side) {
-      const found = valuesAt(panel.key, side, cursorS).slice(0, FLOWS_TOLD);
-      const values = found.map(({ label, value }) => `${label} ${fixed(value, panel.decimals)}`).join(", ");
-      return `${fixed(cursorS, cursorS < 10 ? 3 : 2)} s: ${values} ${panel.unit}`.trim();
+    /** The name of a side where there are two. */
+    const nameOf = (side) => (sides.length > 1 ? `${side.name}: ` : "");
+
+    function valueText(panel) {
+      const values = sides.map((side) => {
+        const found = valuesAt(panel.key, side, cursorS).slice(0, FLOWS_TOLD);
+        return nameOf(side) + found.map(({ label, value }) => `${label} ${fixed(value, panel.decimals)}`).join(", ");
+      });
+      return `${fixed(cursorS, cursorS < 10 ? 3 : 2)} s: ${values.join("; ")} ${panel.unit}`.trim();
     }
 
     function onKey(event) {
@@ -129,8 +141,8 @@ tcpfair.plots = (() => {
       ctx.restore();
     }
 
-    /** Losses as ticks along the axis, and CUBIC's W_max from a loss to the flow's next. */
-    function drawMarks(plot, side) {
+    /** Losses as ticks along the axis, of B at the top, and of a side alone CUBIC's W_max from a loss to the flow's next. */
+    function drawMarks(plot, side, place) {
       const { ctx, bbox } = plot;
       const ratio = devicePixelRatio;
       const [low, high] = [plot.scales.x.min, plot.scales.x.max];
@@ -143,10 +155,10 @@ tcpfair.plots = (() => {
         if (k % every) return;
         const tall = (event.kind === "rto" ? 13 : 7) * ratio;
         ctx.fillStyle = colourOf(event.flow);
-        ctx.fillRect(plot.valToPos(event.t_s, "x", true), bbox.top + bbox.height - tall, 1.4 * ratio, tall);
+        ctx.fillRect(plot.valToPos(event.t_s, "x", true), place ? bbox.top : bbox.top + bbox.height - tall, 1.4 * ratio, tall);
       });
       ctx.restore();
-      if (side.result.flows.length <= SPREAD_FLOWS) within(plot, () => drawWMax(plot, side, ratio));
+      if (sides.length === 1 && side.result.flows.length <= SPREAD_FLOWS) within(plot, () => drawWMax(plot, side, ratio));
     }
 
     function drawWMax(plot, side, ratio) {
@@ -168,7 +180,7 @@ tcpfair.plots = (() => {
       });
     }
 
-    /** Where `to` is on the lines of a cell, such as "loss 2": a loss of flow 2 in the middle of the run; null where it is not. */
+    /** Where `to` is on the lines of a side, such as "loss 2": a loss of flow 2 in the middle of the run; null where it is not. */
     function placeOf(to, { lines, side }) {
       const [what, n] = to.split(" ");
       const line = lines.find(({ flow }) => flow === n - 1) || lines[0];
@@ -191,7 +203,7 @@ tcpfair.plots = (() => {
 
     /** The thing that a tour points at: a ring around it, and words. */
     function drawPointed(plot, cell) {
-      const place = cell.lines.length && placeOf(pointed.to, cell);
+      const place = placeOf(pointed.to, cell.of[0]);
       if (!place) return;
       const { ctx, bbox } = plot;
       const ratio = devicePixelRatio;
@@ -267,19 +279,19 @@ tcpfair.plots = (() => {
 
     function optionsOf(panel, cell, width) {
       const ink = style("--ink");
-      const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
+      const axis = { stroke: ink, font: `${style("--plot-type")} system-ui, sans-serif`, grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
       return {
         ...{ width, height: panel.height, legend: { show: false }, padding: [8, 16, 0, 0] },
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
-          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1, cell.side) },
+          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1, sides) },
         },
         axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
-        series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
+        series: [{}, ...cell.of.flatMap(({ side, lines }) => lines.map((line) => ({ label: line.label, ...lookOf(line, sides.indexOf(side)), points: { show: false }, spanGaps: false })))],
         hooks: {
-          drawAxes: [(plot) => (drawSpread(plot, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],
-          draw: [(plot) => (panel.marks && drawMarks(plot, cell.side), pointed?.plot === panel.key && drawPointed(plot, cell))],
+          drawAxes: [(plot) => (cell.of.forEach(({ bands }) => drawSpread(plot, bands)), panel.level && drawLevel(plot, panel.level(sides[0])))],
+          draw: [(plot) => (panel.marks && sides.forEach((side, place) => drawMarks(plot, side, place)), pointed?.plot === panel.key && drawPointed(plot, cell))],
           setCursor: [(plot) => plot === cell.plot && cell.node.matches(":hover") && hovered(plot)],
           setSelect: [(plot) => plot.select.width > 3 && setZoom([plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")])],
           ready: [(plot) => plot.over.addEventListener("dblclick", () => setZoom(null))],
@@ -292,40 +304,44 @@ tcpfair.plots = (() => {
       const tS = left < 0 ? null : plot.posToVal(left, "x");
       if (tS === cursorS || moving) return;
       cursorS = tS;
+      drawPlanes();
       onCursor(tS);
     }
 
-    /** Lines and range of a panel on all sides: compared sides have one scale, and bands have a place in it. */
-    function contents(panel) {
-      const found = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) }));
-      if (sides.length > 1 || found.some(({ bands }) => bands.length)) {
-        const [fromS, toS] = inSight();
-        const seen = (tS, values) => values.filter((value, k) => value !== null && !Number.isNaN(value) && tS[k] >= fromS && tS[k] <= toS);
-        const known = found.flatMap(({ lines, bands }) => [...lines.map(({ tS, y }) => seen(tS, y)), ...bands.flatMap(({ tS, low, high }) => [seen(tS, low), seen(tS, high)])]).flat();
-        const [low, high] = [leastOf(known), largestOf(known)];
-        const range = low <= high ? panel.range(low, high, sides[0]) : null;
-        for (const cell of found) cell.range = range;
-      }
-      return found;
+    /** The range that bands have a place in; null where there are none. */
+    function rangeOf(panel, of) {
+      const bands = of.flatMap((one) => one.bands);
+      if (!bands.length) return null;
+      const [fromS, toS] = inSight();
+      const seen = (tS, values) => values.filter((value, k) => value !== null && !Number.isNaN(value) && tS[k] >= fromS && tS[k] <= toS);
+      const known = [...of.flatMap(({ lines }) => lines.map(({ tS, y }) => seen(tS, y))), ...bands.flatMap(({ tS, low, high }) => [seen(tS, low), seen(tS, high)])].flat();
+      const [low, high] = [leastOf(known), largestOf(known)];
+      return low <= high ? panel.range(low, high, sides) : null;
     }
 
-    function drawCell(panel, place, next) {
-      const cell = cells.get(`${panel.key} ${place}`);
-      Object.assign(cell, next, { range: next.range ?? null });
-      const tS = next.lines[0]?.tS;
-      cell.node.classList.toggle("empty", !tS);
-      cell.node.classList.toggle("old", !tcpfair.runs.isCurrent(cell.side));
-      cell.node.tabIndex = tS ? 0 : -1;
-      cell.node.setAttribute("role", tS ? "slider" : "group");
-      if (!tS) {
+    function drawCell(panel) {
+      const cell = cells.get(panel.key);
+      cell.of = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
+      if (panel.key === "throughput" && recorded.length && cell.of.length) cell.of.push(...recorded.map((line) => ({ side: sides[0], lines: [line], bands: [] })));
+      const there = cell.of.length > 0;
+      cell.node.dataset.lines = cell.of.reduce((sum, { lines }) => sum + lines.length, 0);
+      cell.node.classList.toggle("empty", !there);
+      dimCell(cell);
+      cell.node.tabIndex = there ? 0 : -1;
+      cell.node.setAttribute("role", there ? "slider" : "group");
+      if (!there) {
         for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
-        cell.node.querySelector(".nothing").textContent = nothingText(panel.key, cell.side);
+        cell.node.querySelector(".nothing").textContent = nothingText(panel.key, sides[0]);
         cell.plot?.destroy();
         cell.plot = cell.shape = null;
+        cell.node.querySelector(".canvas").replaceChildren();
         return;
       }
-      const data = [tS, ...next.lines.map((line) => line.y)];
-      const shape = next.lines.map((line) => line.flow).join();
+      if (panel.plane) return void drawPlane(cell);
+      cell.range = rangeOf(panel, cell.of);
+      const tables = cell.of.map(({ lines }) => [lines[0].tS, ...lines.map((line) => line.y)]);
+      const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
+      const shape = cell.of.map(({ side, lines }) => side.name + lines.map((line) => line.flow).join()).join();
       const width = Math.max(cell.node.clientWidth, 120);
       if (cell.plot && cell.shape === shape) {
         moving = true;
@@ -340,26 +356,30 @@ tcpfair.plots = (() => {
       cell.plot = new uPlot(optionsOf(panel, cell, width), data, cell.node.querySelector(".canvas"));
     }
 
+    function drawPlane(cell) {
+      const to = pointed?.plot === cell.panel.key && placeOf(pointed.to, cell.of[0]);
+      const how = { width: Math.max(cell.node.clientWidth, 240), height: cell.panel.height, spanS: inSight(), cursorS, pointed: to ? { tS: to[0], says: pointed.says } : null };
+      cell.node.querySelector(".canvas").replaceChildren(tcpfair.plane.of(cell.of, how));
+    }
+
+    const drawPlanes = () => drawn().filter(({ panel }) => panel.plane).forEach(drawPlane);
+
     /** Rows and cells for what is to be shown; those that are there stay. */
     function layOut() {
       const wanted = [...shown].map(panelOf);
       const shape = wanted.map((panel) => panel.key).join() + sides.length;
       if (container.dataset.shape === shape) return wanted;
       container.dataset.shape = shape;
-      container.classList.toggle("two", sides.length > 1);
       for (const { plot } of plotted()) plot.destroy();
       cells.clear();
+      const key = sides.length > 1 ? [" ", make("span", { className: "key" }, swatch(null), "A ", swatch(null, DASH_OF_B), "B")] : [];
       container.replaceChildren(
         ...wanted.map((panel) => {
           const title = panel.unit ? `${panel.title}, ${panel.unit}` : panel.title;
-          const nodes = sides.map((side, place) => {
-            const of = sides.length > 1 ? `, ${side.name}` : "";
-            const node = make("div", { className: "plot", tabIndex: 0, "aria-label": `Plot of ${title}${of}: cursor`, "aria-describedby": "plot-keys", on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
-              make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
-            cells.set(`${panel.key} ${place}`, { node, panel, side, plot: null, shape: null, lines: [], bands: [] });
-            return node;
-          });
-          return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), " ", make("span", { className: "source" }, panel.what)), make("div", { className: "cells" }, nodes));
+          const node = make("div", { className: "plot", tabIndex: 0, "aria-label": `Plot of ${title}: cursor`, "aria-describedby": "plot-keys", on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key } },
+            make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
+          cells.set(panel.key, { node, panel, plot: null, shape: null, of: [] });
+          return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), key.map((part) => part.cloneNode?.(true) ?? part), " ", make("span", { className: "source" }, panel.what)), node);
         }),
       );
       return wanted;
@@ -369,50 +389,43 @@ tcpfair.plots = (() => {
     function svgOf(key) {
       const panel = panelOf(key);
       const [width, height, left, top, bottom] = [640, 300, 64, 34, 40];
-      const marksOf = (low, high) => {
-        const rough = (high - low) / 5;
-        const power = 10 ** Math.floor(Math.log10(rough));
-        const step = [1, 2, 5, 10].map((part) => part * power).find((each) => each >= rough);
-        return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, k) => (Math.ceil(low / step) + k) * step);
-      };
-      const words = (x, y, what, more = {}) => {
-        const node = svg("text", { x, y, "font-size": 12, "font-family": "sans-serif", fill: style("--ink"), ...more });
-        node.textContent = what;
-        return node;
-      };
-      const parts = sides.map((side, place) => {
-        const { lines, plot } = cells.get(`${key} ${place}`);
-        if (!plot) return [];
-        const [x0, x1] = inSight();
+      const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });
+      const { of, plot } = cells.get(key);
+      const [x0, x1] = inSight();
+      const parts = [svgText(left, 14, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}: ${of.map(({ side, lines }) => nameOf(side) + lines.map(({ label }) => label).join(", ")).join("; ")}${of.length > 1 ? " (B dashed)" : ""}`),
+        words(width - 16, height - 4, `${panel.plane ? "" : "time, s; "}run ${sides.map(({ result }) => result.digest?.slice(0, 16) ?? "").join(" and ")}`, { "text-anchor": "end" })];
+      if (plot) {
         const { min: y0, max: y1 } = plot.scales.y;
         const x = (tS) => left + ((tS - x0) / (x1 - x0)) * (width - left - 16);
         const y = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - bottom - top);
         const path = ({ tS, y: values }) => Array.from(tS, (t, k) => (values[k] === null || t < x0 || t > x1 ? "" : `${k && values[k - 1] !== null && tS[k - 1] >= x0 ? "L" : "M"}${x(t).toFixed(1)} ${y(values[k]).toFixed(1)}`)).join("");
-        return svg("g", { transform: `translate(0 ${place * height})` },
-          words(left, 16, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}${sides.length > 1 ? ` (${side.name})` : ""}: ${lines.map(({ label }) => label).join(", ")}`),
-          words(width - 16, height - 4, `time, s; run ${side.result.digest?.slice(0, 16) ?? ""}`, { "text-anchor": "end" }),
-          svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: style("--soft") }),
-          marksOf(x0, x1).map((t) => words(x(t), height - bottom + 16, plain(t, 4), { "text-anchor": "middle" })),
-          marksOf(y0, y1).map((v) => words(left - 6, y(v) + 4, plain(v, 4), { "text-anchor": "end" })),
-          lines.map((line) => svg("path", { d: path(line), fill: "none", stroke: colourOf(line.flow), "stroke-width": 1.4, "stroke-dasharray": dashOf(line.flow ?? (line.dash || 0) * COLOURS).join(" ") })));
-      });
-      const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height * sides.length }, svg("rect", { width: "100%", height: "100%", fill: style("--back") }), parts.flat());
-      return new XMLSerializer().serializeToString(whole);
+        const drawn = (line, place) => (({ stroke, width: wide, dash }) => svg("path", { d: path(line), fill: "none", stroke, "stroke-width": wide, "stroke-dasharray": dash.join(" ") }))(lookOf(line, place));
+        parts.push(
+          svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: "var(--soft)" }),
+          ...marksOf(x0, x1).map((t) => words(x(t), height - bottom + 16, plain(t, 4), { "text-anchor": "middle" })),
+          ...marksOf(y0, y1).map((v) => words(left - 6, y(v) + 4, plain(v, 4), { "text-anchor": "end" })),
+          ...of.flatMap(({ side, lines }) => lines.map((line) => drawn(line, sides.indexOf(side)))));
+      } else if (of.length) parts.push(svg("g", { transform: `translate(0 ${top - 8})` }, tcpfair.plane.of(of, { width, height: height - top, spanS: [x0, x1] })));
+      const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height }, svg("rect", { width: "100%", height: "100%", fill: "var(--back)" }), parts);
+      return new XMLSerializer().serializeToString(whole).replace(/var\((--[\w-]+)\)/g, (_, name) => style(name));
     }
 
     /** Points at something in a plot, or at nothing. */
     function point(what) {
       pointed = what;
       for (const { plot } of plotted()) plot.redraw(false);
+      drawPlanes();
     }
 
     /** What is of older settings is dimmed. */
     function dim() {
-      for (const { node, side } of cells.values()) if (side) node.classList.toggle("old", !tcpfair.runs.isCurrent(side));
+      for (const cell of cells.values()) dimCell(cell);
     }
 
+    const dimCell = ({ node, of }) => node.classList.toggle("old", !of.every(({ side }) => tcpfair.runs.isCurrent(side)));
+
     function redraw() {
-      for (const panel of layOut()) contents(panel).forEach((content, place) => drawCell(panel, place, content));
+      for (const panel of layOut()) drawCell(panel);
       tellCursor();
     }
 
@@ -420,7 +433,7 @@ tcpfair.plots = (() => {
     function nothingText(key, side) {
       if (key === "nru" && side.run.flows.length > 1) return { waiting: "request the self-runs to see it", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
-      return "takes two flows";
+      return key === "plane" ? "takes two flows, or flows of two protocols" : "takes two flows";
     }
 
     /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */
@@ -440,6 +453,11 @@ tcpfair.plots = (() => {
       if (sides.length) redraw();
     }
 
+    function record(lines) {
+      recorded = lines;
+      if (sides.length) redraw();
+    }
+
     /** Redraws everything: other colours or another width. */
     function rebuild() {
       container.dataset.shape = "";
@@ -451,6 +469,7 @@ tcpfair.plots = (() => {
         const width = node.clientWidth;
         if (width && plot.width !== width) plot.setSize({ width, height: plot.height });
       }
+      drawPlanes();
     }
 
     new ResizeObserver(resize).observe(container);
@@ -458,7 +477,7 @@ tcpfair.plots = (() => {
 
     /** The value of a side's lines of a panel at `tS`: [{flow, value}]. */
     const valuesAt = (key, side, tS) => {
-      const lines = cells.get(`${key} ${sides.indexOf(side)}`)?.lines || panelOf(key).lines(side);
+      const lines = cells.get(key)?.of.find((one) => one.side === side)?.lines || panelOf(key).lines(side);
       const interval = ["throughput", "jfi", "nru"].includes(key);
       return lines.map((line) => {
         const k = Math.max(placeOfLast(line.tS, (t) => t <= tS), 0);
@@ -466,7 +485,7 @@ tcpfair.plots = (() => {
       });
     };
 
-    return { show, redraw, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
+    return { show, record, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
   }
 
   return { create, swatch, style, COLOURS };

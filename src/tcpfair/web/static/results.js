@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.results = (() => {
-  const { make, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
+  const { make, button, svg, flowColour, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
   const m = { ...tcpfair.measures, givenBack: tcpfair.analysis.givenBack };
   const { countDuring } = tcpfair.analysis;
@@ -48,10 +48,25 @@ tcpfair.results = (() => {
     ].filter(Boolean);
   }
 
-  /** Them to unfold, each with what it says. */
-  function tiles(side) {
-    const found = mainNumbers(side).map(([name, value, says]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("span", { className: "source" }, ` ${says}`))));
-    return make("details", { className: "more measures" }, make("summary", {}, "Measures of this run, in words"), make("dl", { className: "tiles" }, found));
+  /** Them to unfold, each with what it says; those of two sides beside each other. */
+  function tiles(sides) {
+    const all = sides.map((side) => new Map(mainNumbers(side).map(([name, ...rest]) => [name, rest])));
+    const names = [...new Set(all.flatMap((of) => [...of.keys()]))];
+    const rows = names.map((name) => [name, ...all.map((of) => make("strong", {}, of.get(name)?.[0] ?? MISSING)), [...new Set(all.map((of) => of.get(name)?.[1]).filter(Boolean))].join("; ")]);
+    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "what it says"];
+    return make("details", { className: "more measures" }, make("summary", {}, sides.length > 1 ? "Measures of A and B, in words" : "Measures of this run, in words"),
+      table("The main measures", head, rows, { className: "tiles", align: [...head.slice(1).map(() => ""), "left"] }));
+  }
+
+  const DIFFERENCES_TOLD = 6;
+
+  /** What A and B differ in, in a line. */
+  function differing(schema, [one, other]) {
+    const told = (value) => (typeof value === "number" ? plain(value) : String(value));
+    const found = tcpfair.scenarios.differences(schema, one, other);
+    const parts = found.slice(0, DIFFERENCES_TOLD).map(([field, ...values]) => make("span", {}, make("code", {}, field), ` ${values.map(told).join(" | ")}`));
+    const more = found.length - parts.length;
+    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B do not differ yet: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
   }
 
   const percent = (share) => `${fixed(100 * share, 0)} %`;
@@ -110,6 +125,25 @@ tcpfair.results = (() => {
     const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
     const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
     return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
+  }
+
+  // --- The three references -------------------------------------------------------------------------------------------
+
+  /** Goodput over that in three reference worlds, or the offer to simulate them: `ask` does. */
+  function references(side, ask) {
+    if (side.run.flows.length < 2 || side.run.flows.length > FLOWS_LISTED) return null;
+    const { references: found } = side;
+    const now = found && tcpfair.runs.isCurrent(side, found.of) && JSON.stringify(found.of.measuring) === JSON.stringify(side.measuring);
+    const again = button(found ? "Compare again, with these settings" : "Compare with three references", ask, { key: `references ${side.name}` });
+    if (!found) return make("p", {}, again, make("span", { className: "source" }, " What would each flow get among its own kind, alone, and at an equal share?"));
+    const { of, rows } = found;
+    const pair = (y, reference) => [fixed(reference, 2), fixed(y / reference, 3)];
+    const cells = rows.map(({ n, y, self, solo, maxMin }) => [`${n + 1} ${of.scenario.flows[n].protocol}`, fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
+    const head = ["flow", "gets, Mb/s", "among its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
+    return make("div", { className: now ? "" : "stale" },
+      table(`What each flow gets over three references, means from ${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
+      make("p", { className: "source" }, "Among its own kind: all flows are as this one, with its RTT, and start as here; 10 log₁₀ of the ratio is the NRU of the mean, in dB. Alone: no other long flow; 1 − ratio is the harm done. Max-min share: an equal part of the link, and of what others cannot use."),
+      now ? null : again);
   }
 
   // --- Print beside the live run --------------------------------------------------------------------------------------
@@ -246,7 +280,7 @@ tcpfair.results = (() => {
         if (k >= FLOWS_LISTED) return;
         const values = m.known(ofFlow[k]).filter(Number.isFinite);
         const name = [wordsOf(metric), flow && `flow ${flow}`, unitOf(metric)].filter(Boolean).join(", ");
-        const colour = flow ? `var(--flow-${(side.run.foreground[flow - 1] ?? 0) % 6})` : "var(--soft)";
+        const colour = flow ? flowColour(side.run.foreground[flow - 1] ?? 0) : "var(--soft)";
         rows.push([name, plain(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", plain(Math.min(...values), 4), plain(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
       });
     }
@@ -255,5 +289,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { mainNumbers, tiles, sentence, flowTable, printTable, numbers, epochs, seeds };
+  return { mainNumbers, tiles, differing, sentence, flowTable, references, printTable, numbers, epochs, seeds };
 })();

@@ -5,6 +5,7 @@
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
  *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
  *   side.part = {of, result, run, ...} of the run on its way, null when there is none
+ *   side.references = {of, rows: [{n, y, self, solo, maxMin}]}: Mb/s of each foreground flow, and in the worlds of `metrics/ruler.py`
  *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
  */
 "use strict";
@@ -76,7 +77,10 @@ tcpfair.runs = (() => {
       }
       side.job = side.part = null;
       lab.changed(side, "progress");
-      if (side.wanted) await ask(side);
+      const { after } = side;
+      if (side.wanted) return void (await ask(side));
+      side.after = null;
+      await after?.();
     }
 
     /** The next run of a side. One that is under way is given up once something of it has been seen. */
@@ -130,9 +134,21 @@ tcpfair.runs = (() => {
       return void weigh(side, (planned) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, planned, job, false)));
     }
 
-    /** A job that only a side with a result and without another job can have. */
+    /** A job that a side can have once it has a result and no other job; of several that wait the last. */
     async function inIdle(side, what, work) {
-      if (!side.job && side.result) await inJob(side, what, work);
+      if (side.job || !side.result) side.after = () => inIdle(side, what, work);
+      else await inJob(side, what, work);
+    }
+
+    /** Runs, {scenario, seed} each, side by side: what `take(run, result)` makes of each. */
+    function simulateAll(side, job, all, take) {
+      const shares = all.map(() => 0);
+      const progress = (k) => (share) => ((shares[k] = share), (job.share = m.mean(shares)), lab.changed(side, "progress"));
+      return Promise.all(all.map(async (run, k) => {
+        const result = await tcpfair.run(run.scenario, run.seed, { signal: job.controller.signal, on_progress: progress(k) });
+        progress(k)(1);
+        return take(run, result);
+      }));
     }
 
     // --- Self-runs ------------------------------------------------------------------------------------------------
@@ -193,24 +209,11 @@ tcpfair.runs = (() => {
       }
       job.what = SELF_RUNS;
       side.weights.state = "running";
-      const shares = new Map();
-      const progress = () => {
-        job.share = m.sum([...shares.values()]) / missing.size;
-        lab.changed(side, "progress");
-      };
-      await Promise.all(
-        [...missing.values()].map(async (run) => {
-          const result = await tcpfair.run(run.scenario, run.seed, {
-            signal: job.controller.signal,
-            on_progress: (share) => (shares.set(run.key, share), progress()),
-          });
-          shares.set(run.key, 1);
-          progress();
-          const arrays = arraysOf(run.scenario, result);
-          if (selfMeans.size > SELF_RUNS_KEPT) selfMeans.delete(selfMeans.keys().next().value);
-          selfMeans.set(run.key, inWindow(arrays, arrays.goodput, run.windowS).map(m.mean));
-        }),
-      );
+      await simulateAll(side, job, [...missing.values()], (run, result) => {
+        const arrays = arraysOf(run.scenario, result);
+        if (selfMeans.size > SELF_RUNS_KEPT) selfMeans.delete(selfMeans.keys().next().value);
+        selfMeans.set(run.key, inWindow(arrays, arrays.goodput, run.windowS).map(m.mean));
+      });
       combine(side, planned);
       remeasure(side);
       lab.changed(side, "result");
@@ -234,31 +237,47 @@ tcpfair.runs = (() => {
 
     async function askSeeds(side, count) {
       await inIdle(side, `${count} runs`, async (job) => {
-        const shares = new Array(count).fill(0);
-        const runs = await Promise.all(
-          Array.from({ length: count }, async (_, k) => {
-            const one = repeated(side, k);
-            const coarse = { ...one.scenario, sample_s: side.of.measuring.everyS };
-            const result = await tcpfair.run(coarse, one.seed, {
-              signal: job.controller.signal,
-              on_progress: (share) => ((shares[k] = share), (job.share = m.mean(shares)), lab.changed(side, "progress")),
-            });
-            const run = arraysOf(coarse, result);
-            return { ...one, scenario: coarse, digest: result.digest, run, queuePkts: result.link.queue_pkts, srttS: run.foreground.map((n) => result.flows[n].srtt_s) };
-          }),
-        );
+        const all = Array.from({ length: count }, (_, k) => repeated(side, k));
+        for (const one of all) one.scenario = { ...one.scenario, sample_s: side.of.measuring.everyS };
+        const runs = await simulateAll(side, job, all, (one, result) => {
+          const run = arraysOf(one.scenario, result);
+          return { ...one, digest: result.digest, run, queuePkts: result.link.queue_pkts, srttS: run.foreground.map((n) => result.flows[n].srtt_s) };
+        });
         side.seeds = { runs };
         remeasure(side);
         lab.changed(side, "result");
       });
     }
 
+    // --- The three references ---------------------------------------------------------------------------------------
+
+    /** What each foreground flow would get among its own kind, in its place, and alone; and its max-min share. */
+    const askReferences = (side) => inIdle(side, "the three references", async (job) => {
+      const of = copy({ scenario: side.of.scenario, seed: side.of.seed, measuring: side.of.measuring });
+      const { scenario, seed, measuring: { fromS, toS, everyS } } = of;
+      const worlds = side.run.foreground.flatMap((n) => {
+        const flow = scenario.flows[n];
+        const among = scenario.flows.map(({ start_s = 0 }) => ({ ...flow, start_s }));
+        return [{ n, place: n, flows: among }, { n, place: 0, flows: [flow] }].map((one) => ({ ...one, seed, scenario: { ...scenario, sample_s: everyS, flows: one.flows } }));
+      });
+      const means = await simulateAll(side, job, worlds, ({ scenario: own, place }, result) => {
+        const arrays = arraysOf(own, result);
+        return m.mean(inWindow(arrays, [arrays.goodput[place]], [fromS, toS])[0]);
+      });
+      const payload = scenario.payload_bytes / scenario.wire_bytes / 1e6;
+      const shares = m.maxMin(scenario.capacity_bps * payload, scenario.flows.map(({ access_bps }) => (access_bps || Infinity) * payload));
+      const y = inWindow(side.run, side.run.goodput, [fromS, toS]).map(m.mean);
+      side.references = { of, rows: side.run.foreground.map((n, k) => ({ n, y: y[k], self: means[2 * k], solo: means[2 * k + 1], maxMin: shares[n] })) };
+      lab.changed(side, "result");
+    });
+
     function cancel(side) {
       side.wanted = false;
+      side.after = null;
       side.job?.controller.abort();
     }
 
-    return { ask, edited, askSelfRuns, askSeeds, cancel };
+    return { ask, edited, askSelfRuns, askSeeds, askReferences, cancel };
   }
 
   return { create, isCurrent };

@@ -53,6 +53,24 @@ tcpfair.scenarios = (() => {
     return scenario.web?.length ? { ...plain, web: scenario.web.map(ofWeb) } : plain;
   }
 
+  /** All plain values below `value` by their place, such as "flow 2 rtt_s". */
+  function leaves(value, place = "", found = {}) {
+    if (value === null || typeof value !== "object") found[place] = value;
+    else for (const [key, part] of Object.entries(value)) leaves(part, Array.isArray(value) ? `${place.replace(/s$/, "")} ${Number(key) + 1}` : `${place} ${key}`.trim(), found);
+    return found;
+  }
+
+  /** What two sides differ in: [field, value of the first, value of the second]; a value that is left out is the default. */
+  function differences(schema, ...sides) {
+    const all = sides.map(({ scenario, seed, measuring: { analysis: _, ...measured } }) => leaves({ ...compact(schema, scenario), seed, measured }));
+    const defaultAt = (place) => {
+      const value = defaultOf(schema, place.startsWith("flow ") ? "flow" : "scenario", place.split(" ").at(-1));
+      return value === undefined ? "none" : value;
+    };
+    const names = [...new Set(all.flatMap(Object.keys))];
+    return names.map((place) => [place, ...all.map((of) => of[place] ?? defaultAt(place))]).filter(([, one, other]) => one !== other);
+  }
+
   /** BDP in packets at the longest RTT of the long flows in the foreground. */
   function bdp(scenario) {
     const own = scenario.flows.filter((flow) => flow.role !== "background");
@@ -90,5 +108,5 @@ tcpfair.scenarios = (() => {
   const expectedPkts = (scenario) =>
     ((scenario.capacity_bps + (scenario.reverse_bps || 0)) * scenario.duration_s) / (8 * scenario.wire_bytes);
 
-  return { copy, fieldOf, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
+  return { copy, fieldOf, differences, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
 })();

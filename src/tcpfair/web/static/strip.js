@@ -2,17 +2,11 @@
 "use strict";
 
 tcpfair.strip = (() => {
-  const { svg, fixed, plain, short } = tcpfair.dom;
+  const { svg, svgText: text, flowColour: colour, fixed, plain, short } = tcpfair.dom;
   const m = tcpfair.measures;
   const FLOWS_SHOWN = 4;
   const LANE = 24;
   const MBPS = 1e-6;
-
-  const text = (x, y, words, more = {}) => {
-    const node = svg("text", { x, y, "font-size": 12, fill: "var(--ink)", "dominant-baseline": "middle", ...more });
-    node.textContent = words;
-    return node;
-  };
 
   /** Mean of a column over what is measured, or its value at `tS`. */
   function at(side, values, times, tS) {
@@ -35,7 +29,6 @@ tcpfair.strip = (() => {
     const queue = at(side, result.link.queue_pkts, result.t_s, tS);
     const ceiling = tcpfair.analysis.ceilingMbps(scenario);
     const filled = Math.min(queue / Math.max(scenario.buffer_pkts, 1), 1);
-    const colour = (n) => `var(--flow-${n % tcpfair.plots.COLOURS})`;
     const when = tS === null ? `means from ${plain(side.of.measuring.fromS)} to ${plain(side.of.measuring.toS)} s` : `at ${fixed(tS, 1)} s${onItsWay ? ", being simulated" : ""}`;
     const lanes = flows.flatMap((n, k) => {
       const { protocol, rtt_s } = scenario.flows[n];

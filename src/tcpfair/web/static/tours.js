@@ -6,8 +6,8 @@
 "use strict";
 
 tcpfair.tours = (() => {
-  const { make, button, fixed } = tcpfair.dom;
-  const { asked, values, holds } = tcpfair.findings;
+  const { make, button, newId, short, fixed } = tcpfair.dom;
+  const { asked, values, holds, judged } = tcpfair.findings;
   const LANDING = ["flow 2 rtt_s", "buffer"];
   let root, known, place; // place: {tour, step} or null
 
@@ -44,18 +44,19 @@ tcpfair.tours = (() => {
 
   const decimalsOf = (x, decimals) => fixed(x, decimals).replaceAll("\u202f", "");
 
-  let filling = 0;
+  /** The sides whose results are of the settings as they are, by name. */
+  const current = () => Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
+
   /** Puts the numbers of the sides' runs into a part of the step; `far`: those of other runs, too. */
   async function fill(box, far) {
     const step = stepAt();
-    const now = (filling += 1);
-    const sides = Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
-    if (!step || !sides.A) return;
+    const sides = current();
+    if (!step || !sides.A || !box.isConnected) return; // an answer may tell that it was unfolded after its step has gone
     const names = [...box.querySelectorAll("data.live")].map((node) => node.value);
     const judged = box.matches(".tour-answer") ? Object.keys(step.numbers) : names;
     const wanted = Object.fromEntries(Object.entries(step.numbers).filter(([name]) => judged.includes(name)));
     const found = await values(wanted, sides, far);
-    if (now < filling && stepAt() !== step) return;
+    if (!box.isConnected) return;
     for (const node of box.querySelectorAll("data.live")) {
       const { decimals, shipped, times, run } = step.numbers[node.value];
       const [live, before] = [found[node.value], times * shipped].map((x) => decimalsOf(x, decimals));
@@ -76,6 +77,43 @@ tcpfair.tours = (() => {
     for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box, true);
     const answer = root.querySelector(".tour-answer");
     if (answer.open) fill(answer, true).catch(() => {}); // a run that fails is told above the plots
+  }
+
+  // ---------------------------------------------------------------- predictions
+
+  /** A guess before the answer, judged by the runs: right, with a hint after the usual slip, or not yet. */
+  function prediction(step, answer) {
+    if (!step.predict) return null;
+    const { number, unit, choices, hint } = step.predict;
+    const verdict = make("p", { className: "tour-verdict", role: "status" });
+    const judge = async (text) => {
+      const sides = current();
+      if (!sides.A) return void (verdict.textContent = "The run is not there yet.");
+      verdict.textContent = "Being checked …";
+      const { is, right } = judged(step.predict, text, await values(step.numbers, sides), sides.A);
+      const told = number === null ? right : `${short(right, 3)} ${unit}`.trim();
+      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not have it." }[is];
+      verdict.dataset.is = is;
+      if (is === "right") answer.open = true;
+    };
+    const failed = (error) => (verdict.textContent = `It cannot be checked: ${error.message}`);
+    if (number === null) {
+      const choose = (text) => button(text, ({ target }) => {
+        for (const other of target.parentElement.children) other.setAttribute("aria-pressed", String(other === target));
+        judge(text).catch(failed);
+      }, { "aria-pressed": "false" });
+      return make("div", { className: "tour-predict", role: "group", "aria-label": "Your prediction" }, make("div", { className: "buttons" }, Object.keys(choices).map(choose)), verdict);
+    }
+    const id = newId("guess");
+    const box = make("input", { type: "text", id, inputMode: "decimal", autocomplete: "off", size: 6 });
+    const check = (event) => {
+      event.preventDefault();
+      const guess = tcpfair.inputs.parsed(box.value.includes(".") ? box.value : box.value.replace(",", "."));
+      if (Number.isFinite(guess)) judge(String(box.value.trim().replace(",", ".").replace("−", "-"))).catch(failed);
+      else verdict.textContent = "A number is needed here.";
+    };
+    return make("form", { className: "tour-predict", on: { submit: check } },
+      make("div", { className: "buttons" }, make("label", { htmlFor: id }, "Your prediction"), box, unit, make("button", { type: "submit" }, "Check")), verdict);
   }
 
   // ---------------------------------------------------------------- drawing
@@ -112,13 +150,14 @@ tcpfair.tours = (() => {
       make("article", { className: "tour", "aria-label": `Tour: ${tour.title}` },
         make("div", { className: "tour-head" },
           make("span", { className: "tour-count" }, `${tour.title} · Step ${stepNumber + 1} of ${tour.steps.length}`),
+          button("Lecture", lecture, { key: "lecture", "aria-pressed": String(isLecture()), title: "Full screen, large type; the arrow keys go through the steps" }),
           button("All tours", () => leave(tour.id))),
         heading,
         html(step.text, "tour-text result"),
         own,
         equations(step),
         make("section", { className: "tour-look result" }, html(step.look)),
-        make("section", { className: "tour-question" }, html(step.question, "tour-ask result"), answer),
+        make("section", { className: "tour-question" }, html(step.question, "tour-ask result"), prediction(step, answer), answer),
         make("div", { className: "buttons tour-steps" },
           stepNumber > 0 ? button("◀ Back", () => go(tourNumber, stepNumber - 1), { key: "back" }) : null,
           button(last ? "Done" : "Next ▶", () => (last ? leave(tour.id) : go(tourNumber, stepNumber + 1)), { key: "next" })),
@@ -149,6 +188,31 @@ tcpfair.tours = (() => {
     );
   }
 
+  // ---------------------------------------------------------------- lecture: full screen and large type
+
+  const isLecture = () => document.body.classList.contains("lecture");
+
+  function setLecture(on) {
+    document.body.classList.toggle("lecture", on);
+    root.querySelector("[data-key=lecture]")?.setAttribute("aria-pressed", String(on));
+    tcpfair.lab.rebuild();
+  }
+
+  function lecture() {
+    const on = !isLecture();
+    setLecture(on);
+    if (on) document.documentElement.requestFullscreen?.().catch(() => {}); // large type also where it is refused
+    else if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /** The arrow keys go through the steps, unless the focus is in something that they move. */
+  function onArrow(event) {
+    const by = { ArrowRight: "next", ArrowLeft: "back" }[event.key];
+    if (!by || !place || !isLecture() || event.defaultPrevented || event.target.closest?.("input, select, textarea, [role=slider], [role=tab]")) return;
+    event.preventDefault();
+    root.querySelector(`[data-key=${by}]`)?.click();
+  }
+
   /** Escape leaves a tour; within an answer that is unfolded it folds that away, as everywhere. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !place || event.target.closest("details[open]")) return;
@@ -157,6 +221,7 @@ tcpfair.tours = (() => {
   }
 
   function leave(id) {
+    if (isLecture()) lecture();
     root.dataset.open = "true";
     contents();
     tcpfair.lab.look(null);
@@ -171,6 +236,8 @@ tcpfair.tours = (() => {
     await tcpfair.ready;
     root = document.getElementById("tours");
     root.addEventListener("keydown", onEscape);
+    document.addEventListener("keydown", onArrow);
+    document.addEventListener("fullscreenchange", () => !document.fullscreenElement && isLecture() && setLecture(false));
     known = await (await tcpfair.unpacked("tcpfair-tours")).json();
     root.dataset.open = "true";
   }

@@ -1,0 +1,95 @@
+"""Two scenarios in the same plots: what they differ in, their measures beside each other, and their link."""
+
+import pytest
+
+from tests.web.browser import MISSING, driven
+from tests.web.calls import call
+from tests.web.node import needs_node
+from tests.web.shown import READY, SHOWN, at_rest
+from tests.web.test_copy import SCHEMA
+from tests.web.test_truth import TYPE
+
+LINES = "return document.querySelector('#plots .plot[data-panel=throughput]').getAttribute('aria-valuetext')"
+DIFFERS = "return document.getElementById('differs').textContent"
+
+
+@needs_node
+def test_fields_and_values_that_differ():
+    one = {
+        "scenario": {
+            "capacity_bps": 1e8,
+            "buffer_pkts": 400,
+            "flows": [{"protocol": "x", "cc": "reno", "rtt_s": 0.1, "params": {"beta": 0.5}}],
+        },
+        "seed": "1",
+        "measuring": {"fromS": 0, "toS": 9, "analysis": {"t_e_s": 0}},
+    }
+    flow = one["scenario"]["flows"][0]
+    other = {
+        "scenario": {
+            **one["scenario"],
+            "loss_rate": 0.01,
+            "flows": [{**flow, "ack_every": 2, "params": {"beta": 0.7}}, flow],
+        },
+        "seed": "2",
+        "measuring": {"fromS": 3, "toS": 9, "analysis": {"t_e_s": 5}},
+    }
+    call_of = ("scenarios.differences", SCHEMA)
+    same, found = call(["measures.js", "analysis.js", "scenario.js"], [(*call_of, one, one), (*call_of, one, other)])
+    assert same == []
+    assert {field: values for field, *values in found if not field.startswith("flow 2")} == {
+        "loss_rate": [0, 0.01],
+        "flow 1 ack_every": [1, 2],
+        "flow 1 params beta": [0.5, 0.7],
+        "seed": ["1", "2"],
+        "measured fromS": [0, 3],
+    }
+    assert ["flow 2 cc", "none", "reno"] in found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
+    before = browser.run(SHOWN)
+    browser.find("[data-key=compare]").click()
+    assert "do not differ yet" in browser.run(DIFFERS)
+    browser.wait("return document.body.dataset.digestB === arguments[0]", before)
+    browser.run(TYPE, "buffer", "100")
+    browser.wait("return !tcpfair.lab.busy() && document.body.dataset.digestB !== arguments[0]", before)
+    assert browser.run(SHOWN) == before
+    assert browser.run(DIFFERS) == "A and B differ in (A | B): buffer_pkts 417 | 100"
+    # one plot for both, one frame in its file, and each line is that of its side
+    assert browser.run("return document.querySelectorAll('.plot[data-panel=throughput] canvas').length") == 1
+    browser.run(
+        """const node = document.querySelector(".plot[data-panel=throughput]");
+        node.focus();
+        node.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));"""
+    )
+    rates = browser.run(
+        "return tcpfair.lab.sides().map((side) => side.run.goodput.map((values) => values.at(-1).toFixed(2)))"
+    )
+    told = [f"{name}: 1 NewReno {one}, 2 CUBIC {two}" for name, (one, two) in zip("AB", rates, strict=True)]
+    assert browser.run(LINES) == f"120.00 s: {told[0]}; {told[1]} Mb/s"
+    # measures of both in one table
+    browser.wait("return tcpfair.lab.sides().every((side) => side.weights.state === 'ready')")
+    cells = browser.run(
+        """const rows = [...document.querySelectorAll("#tiles tr")];
+        return rows.map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent));"""
+    )
+    assert cells[0] == ["measure", "A", "B"]
+    used = browser.run(
+        "return tcpfair.lab.sides().map((side) => `${(100 * tcpfair.findings.value({ of: 'utilisation' }, side)).toFixed(1)} %`)"
+    )
+    assert cells[1] == ["of the link used", *used]
+    link = browser.wait("return document.getElementById('undo').disabled === false && location.hash")
+    kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
+    with driven() as other:
+        other.ask("/url", {"url": lab.resolve().as_uri() + link})
+        other.wait(READY)
+        other.wait("return !tcpfair.lab.busy()")
+        assert other.run("return tcpfair.lab.sides().map((side) => side.result.digest)") == kept
+        assert other.run(DIFFERS) == browser.run(DIFFERS)
+    # the end of the comparison leaves A
+    browser.find("[data-key=compare]").click()
+    assert browser.run(DIFFERS) == "" and browser.run(SHOWN) == before
+    assert at_rest(browser, "") == before

@@ -1,0 +1,141 @@
+"""Scenarios that a reader pastes or drops: read as Python reads them, and refused in one line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from tcpfair.library.digest import digest
+from tcpfair.papers.scenario import make_scenario
+from tests.sources.readers.test_iperf3 import SAMPLE, SENT_BYTES
+from tests.web.browser import MISSING
+from tests.web.calls import call
+from tests.web.node import needs_node, run
+from tests.web.shown import SHOWN, at_rest
+
+BLOCK = """\
+# a comment
+scenario:   # another
+  capacity_bps: 2.0e+7
+  wire_bytes: 1500
+  payload_bytes: 1448
+  buffer_pkts: 50
+  duration_s: 20
+  sample_s: 0.1
+  jitter_s: 1.0e-4
+  flows:
+  - protocol: "Reno # 1"
+    cc: reno
+    rtt_s: .05
+    params: {}
+  - {protocol: 'it''s: CUBIC', cc: cubic,
+     rtt_s: 0.1, start_s: 2, params: {C: 0.4, beta: 0.7}}
+seed: 7
+"""
+OTHERS = [
+    "a: [1, -2.5, 'x, y', {b: true, c: null}]\nd:\n    - - 1\n      - 2\n    -\n      e: ~\n",
+    '{"scenario": {"flows": [{"cc": "reno", "rtt_s": 1e-3}]}, "seed": 3}',
+    "flows: []\nname: a:b http://x\nempty:\nlist:\n  - one\n  - two: 2\n    three: 3\n",
+    "",
+]
+BAD = [
+    ("a: 1\n  b: 2", "line 2: its indentation fits no line above"),
+    ("a:\n    b: 1\n  c: 2", "line 3: its indentation fits no line above"),
+    ("a: [1, 2", "line 1: a bracket is not closed"),
+    ("a: {b: 1, b: 2}", "line 1: b is given twice"),
+    ("a: 1\na: 2", "line 2: a is given twice"),
+    ("a: &x 1", "line 1: &x 1: of YAML only plain values, lists and mappings are read here"),
+    ("a: 1\n\tb: 2", "line 2: indented by a tab; YAML takes spaces"),
+    ("a: 1\njust words", "line 2: just words: a name, a colon and a space are needed here"),
+    ("a: {b 1}", "line 1: a colon is needed after b 1"),
+    ("a: [1 , , 2]", "line 1: , is not expected here"),
+]
+
+
+@needs_node
+def test_yaml_is_read_as_python_reads_it():
+    texts = [BLOCK, *OTHERS]
+    found = call(["paste.js"], [("paste.yaml", text) for text in texts])
+    # PyYAML takes 1e-3 for a text; a scenario's check makes a number of it, as JSON does
+    assert found == [yaml.safe_load(text.replace("1e-3", "0.001")) for text in texts]
+
+
+@needs_node
+@pytest.mark.parametrize(("text", "complaint"), BAD)
+def test_what_cannot_be_read_is_refused_in_one_line(text, complaint):
+    script = """globalThis.tcpfair = {}; require("./src/tcpfair/web/static/paste.js");
+    try { tcpfair.paste.yaml(process.argv[1]); } catch (error) { console.log(JSON.stringify(error.message)); }"""
+    assert run(script, text) == [complaint]
+
+
+@needs_node
+def test_rates_of_iperf3_are_those_of_the_report():
+    text = SAMPLE.read_text()
+    texts = [
+        text,
+        BLOCK,
+        '{"scenario": {}}',
+        '{"intervals": [',
+        json.dumps({"intervals": [{"streams": [{"socket": 5}]}]})[:-1],
+    ]
+    [found, *others] = call(["paste.js"], [("paste.iperfOf", each) for each in texts])
+    assert others == [None] * 4
+    [line] = found["lines"]
+    assert line["tS"] == pytest.approx([1, 2, 3, 4], abs=0.01)
+    assert line["y"] == pytest.approx([8e-6 * sent for sent in SENT_BYTES], rel=0.01)
+    assert found["of"] == "as the sender handed it to its socket"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
+    shown = browser.run(SHOWN)
+    use = """const box = document.getElementById("paste");
+        box.value = arguments[0];
+        document.getElementById("use-paste").click();
+        return document.getElementById("paste-complaint").textContent;"""
+    for text, complaint in (
+        (BLOCK.replace("cc: reno", "cc: rno"), "flows.0.cc: unknown protocol rno; known are "),
+        (BLOCK.replace("buffer_pkts: 50", "buffer_pkts: -1"), "buffer_pkts"),
+        (BLOCK.replace("buffer_pkts", "bufer_pkts"), "bufer_pkts"),
+        (BLOCK.replace("seed: 7", "seed: -7"), "seed: must be a whole number"),
+        (BLOCK.replace("seed: 7", "sede: 7"), "sede: unknown; known are scenario, seed"),
+        (BLOCK.replace("seed: 7", "  web: none"), "scenario.web: must be a list"),
+        (BLOCK.replace("params: {}", "params: 3"), "flows.0.params: must be a mapping"),
+        (BLOCK.replace("flows:", "flows:\n  - null"), "flows.0: must be a mapping"),
+        ("hello", "line 1: hello: a name"),
+        ("a: 1", "scenario: is missing"),
+    ):
+        assert complaint in browser.run(use, text), text
+    assert browser.run(SHOWN) == shown
+    assert browser.run(use, BLOCK.replace('"Reno # 1"', "5").replace("seed: 7", "seed: '9'")) == ""
+    shown = at_rest(browser, shown)
+    assert browser.run("return [tcpfair.lab.scenario().flows[0].protocol, tcpfair.lab.seed()]") == ["5", "9"]
+    assert browser.run(use, BLOCK) == ""
+    values = yaml.safe_load(BLOCK)
+    assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 7)
+    drop = """const data = new DataTransfer();
+        data.items.add(new File([arguments[0]], arguments[1]));
+        document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data }));"""
+    shown = browser.run(SHOWN)
+    browser.run(drop, BLOCK.replace("seed: 7", "seed: 8"), "run.yaml")
+    assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 8)
+    browser.run(drop, "a: [", "run.yaml")
+    browser.wait("return document.getElementById('said').textContent === 'run.yaml: line 1: a bracket is not closed.'")
+    # a recording is drawn beside the simulation, and taken away again
+    lines = """const plot = document.querySelector(".plot[data-panel=throughput]");
+        return tcpfair.lab.busy() ? 0 : Number(plot.dataset.lines)"""
+    assert browser.wait(lines) == 2
+    browser.run(drop, SAMPLE.read_text(), "reno.json")
+    browser.wait(
+        "return document.getElementById('recorded').textContent.startsWith('Dotted: reno.json, a stream of iperf3, as the')"
+    )
+    assert browser.run(lines) == 3
+    browser.find("#recorded button").click()
+    assert browser.run(lines) == 2
+    browser.run(drop, '{"intervals": [], "error": "unable to connect"}', "none.json")
+    browser.wait(
+        "return document.getElementById('said').textContent === 'none.json: iperf3 reports an error: unable to connect.'"
+    )
