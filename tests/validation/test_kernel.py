@@ -17,11 +17,12 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
 from tcpfair.validation import agreement, comparison, recordings, shipped
-from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, WHOLE, load, tools_of, whole
+from tcpfair.validation.scenarios import ENGINE, KERNEL, TESTBED, TOOLS, WHOLE, load, tools_of, whole
 from tests.validation.fake_simulators import make_checkout
 
 LAYOUT = Layout(repository_root())
 CONFIG = load(LAYOUT.testbed_config)
+KERNELS = {KERNEL: CONFIG}
 PLACE = recordings.place(LAYOUT)
 
 
@@ -133,18 +134,18 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
     config = load(LAYOUT.validation_config)
     path = tmp_path / "explanations.yaml"
     path.write_text("testbed: {'share/reno/far': 'far away'}\n")
-    assert agreement.load_explanations(path, config, CONFIG) == {TESTBED: {"share/reno/far": "far away"}}
+    assert agreement.load_explanations(path, config, KERNELS) == {TESTBED: {"share/reno/far": "far away"}}
     with pytest.raises(InputError, match="testbed: unknown; known are ns2, ns3"):
         agreement.load_explanations(path, config)
     path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")
     with pytest.raises(InputError, match="fits no row"):
-        agreement.load_explanations(path, config, CONFIG)
+        agreement.load_explanations(path, config, KERNELS)
 
 
 def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):
     layout = make_checkout(tmp_path)
     config = load(layout.validation_config)
-    assert comparison.kernel_config(layout) is None
+    assert comparison.kernel_configs(layout) == {}
     parts = comparison.engine_parts(layout, config)
     assert {part.kind for part in parts} == {WHOLE}
-    assert comparison.compare(layout, config.model_copy(update={"experiments": {}}), []).kernel is None
+    assert comparison.compare(layout, config.model_copy(update={"experiments": {}}), []).kernels == {}
