@@ -14,14 +14,16 @@ from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models import cubic
 from tcpfair.models import kernel as linux
 from tcpfair.runs import trace
+from tcpfair.sources import guest
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
 from tcpfair.validation import agreement, comparison, recordings, shipped
-from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, WHOLE, load, tools_of, whole
+from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, TESTBED, TOOLS, WHOLE, label_of, load, tools_of, whole
 from tests.validation.fake_simulators import make_checkout
 
 LAYOUT = Layout(repository_root())
 CONFIG = load(LAYOUT.testbed_config)
+KERNELS = {KERNEL: CONFIG}
 PLACE = recordings.place(LAYOUT)
 
 
@@ -126,6 +128,7 @@ def test_a_difference_within_the_spread_is_no_disagreement():
 
 def test_the_kernel_has_scenarios_of_its_own():
     assert tools_of(CONFIG) == (TESTBED,)
+    assert tools_of(load(LAYOUT.guest_config)) == (GUEST,)
     assert tools_of(load(LAYOUT.validation_config)) == TOOLS
 
 
@@ -133,18 +136,48 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
     config = load(LAYOUT.validation_config)
     path = tmp_path / "explanations.yaml"
     path.write_text("testbed: {'share/reno/far': 'far away'}\n")
-    assert agreement.load_explanations(path, config, CONFIG) == {TESTBED: {"share/reno/far": "far away"}}
+    assert agreement.load_explanations(path, config, KERNELS) == {TESTBED: {"share/reno/far": "far away"}}
     with pytest.raises(InputError, match="testbed: unknown; known are ns2, ns3"):
         agreement.load_explanations(path, config)
     path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")
     with pytest.raises(InputError, match="fits no row"):
-        agreement.load_explanations(path, config, CONFIG)
+        agreement.load_explanations(path, config, KERNELS)
 
 
 def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):
     layout = make_checkout(tmp_path)
     config = load(layout.validation_config)
-    assert comparison.kernel_config(layout) is None
+    assert comparison.kernel_configs(layout) == {}
     parts = comparison.engine_parts(layout, config)
     assert {part.kind for part in parts} == {WHOLE}
-    assert comparison.compare(layout, config.model_copy(update={"experiments": {}}), []).kernel is None
+    assert comparison.compare(layout, config.model_copy(update={"experiments": {}}), []).kernels == {}
+
+
+# ---------------------------------------------------------------- the kernel in virtual time
+
+
+def test_results_of_the_guest_are_of_the_present_configuration():
+    config = load(LAYOUT.guest_config)
+    of = shipped.read(LAYOUT, config, GUEST)
+    assert of.stale == [] and "alone" in of.runs
+    for name, runs in of.runs.items():
+        wanted = {label_of(spec) for spec in whole(config, GUEST).specs(config, name)}
+        assert set(runs["label"]) == wanted
+    (tool,) = of.tools
+    assert tool.startswith("Linux 6.")
+
+
+def test_every_scenario_of_the_guest_is_one_that_it_can_do():
+    config = load(LAYOUT.guest_config)
+    for name in config.experiments:
+        for spec in whole(config, GUEST).specs(config, name):
+            guest.check(spec.scenario)
+
+
+def test_a_flow_alone_fills_the_guests_link_and_its_window_is_that_of_path_and_queue():
+    """Sanity of what is shipped: no flow alone leaves the link idle or exceeds path and queue."""
+    alone = shipped.read(LAYOUT, load(LAYOUT.guest_config), GUEST).runs["alone"].set_index("label")
+    assert alone["utilisation"].between(0.99, 1.001).all()
+    path_pkts, queue_pkts = 10e6 * 0.05 / (8 * 1514), 39
+    assert (alone["mean_cwnd"] < path_pkts + queue_pkts + 3).all() and (alone["mean_cwnd"] > path_pkts).all()
+    assert alone["peak"].dropna().between(path_pkts + queue_pkts, 90).all()

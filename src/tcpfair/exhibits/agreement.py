@@ -15,8 +15,14 @@ from matplotlib.lines import Line2D
 from tcpfair.exhibits import style
 
 # the engine is broad and pale, so that what lies on it is seen; the others are thin
-_COLORS = {"engine": style.SKY, "ns2": style.BLACK, "ns3": style.VERMILION, "testbed": style.BLACK}
-_WIDTHS = {"engine": 2.0, "ns2": 0.6, "ns3": 0.6, "testbed": 0.6}
+_COLORS = {
+    "engine": style.SKY,
+    "ns2": style.BLACK,
+    "ns3": style.VERMILION,
+    "testbed": style.BLACK,
+    "guest": style.BLACK,
+}
+_WIDTHS = {"engine": 2.0, "ns2": 0.6, "ns3": 0.6, "testbed": 0.6, "guest": 0.6}
 _COLUMNS = 5
 _HEADROOM = 1.12
 

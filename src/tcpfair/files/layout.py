@@ -110,6 +110,10 @@ class Layout:
         return self.config / "testbed.yaml"
 
     @property
+    def guest_config(self) -> Path:
+        return self.config / "guest.yaml"
+
+    @property
     def recordings(self) -> Path:
         """What the testbed recorded for the comparison, a folder for each run."""
         return self.validation / "recordings"

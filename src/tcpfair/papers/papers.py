@@ -195,7 +195,7 @@ class Exhibit(_Strict):
 class PaperConfig(_Strict):
     """All of ``config/papers/<paper>.yaml``; or of what has no paper: the validation, the testbed, a study of one's own."""
 
-    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "study"]
+    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "guest", "study"]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
@@ -226,7 +226,7 @@ class PaperConfig(_Strict):
     @property
     def place(self) -> str:
         """The file that it comes from, as messages name it."""
-        own = ("validation", "testbed")
+        own = ("validation", "testbed", "guest")
         return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
 
     def analysis_value(self, name: str) -> Any:

@@ -19,7 +19,7 @@ from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, tables
 
-OTHERS = ("ns2", "ns3", "testbed")  # simulators other than the engine, each loaded when it is used
+OTHERS = ("ns2", "ns3", "testbed", "guest")  # simulators other than the engine, each loaded when it is used
 _KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
 
 _ORDER = {

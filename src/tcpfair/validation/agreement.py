@@ -15,7 +15,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import TESTBED, TOOLS, Window, whole
+from tcpfair.validation.scenarios import KINDS, TOOLS, Window, whole
 from tcpfair.verdicts.combine import of_runs
 
 WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
@@ -109,16 +109,17 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
 # --- Explanations -------------------------------------------------------------------------------------------------
 
 
-def load_explanations(path: Path, config: PaperConfig, kernel: PaperConfig | None = None) -> dict[str, dict[str, str]]:
+def load_explanations(
+    path: Path, config: PaperConfig, kernels: Mapping[str, PaperConfig] | None = None
+) -> dict[str, dict[str, str]]:
     """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` matches any of them.
 
-    ``kernel`` is the configuration of the testbed, which has other scenarios. Raises InputError for a key that fits no
-    row of the table.
+    ``kernels`` are the configurations of kernels by kind of validation, which have other scenarios. Raises InputError for a key
+    that fits no row of the table.
     """
     explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
     rows = dict.fromkeys(TOOLS, _rows(config))
-    if kernel is not None:
-        rows[TESTBED] = _rows(kernel)
+    rows |= {tool: _rows(kernel) for kind, kernel in (kernels or {}).items() for tool in KINDS[kind]}
     for tool, lines in explanations.items():
         if tool not in rows:
             raise InputError(f"{path}: {tool}: unknown; known are {', '.join(rows)}")

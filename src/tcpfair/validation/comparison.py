@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from tcpfair.runs.outputs import Parts, files_part, part
 from tcpfair.validation import agreement, campaign, chance, drawn, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.measures import CURVE_COLUMNS
-from tcpfair.validation.scenarios import ENGINE, KERNEL, TESTBED, TOOLS, WHOLE, config_of
+from tcpfair.validation.scenarios import ENGINE, KINDS, WHOLE, config_file, config_of
 from tcpfair.validation.shipped import Shipped
 
 EXPLANATIONS = "explanations.yaml"
@@ -30,9 +30,9 @@ class Comparison:
     """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them: means by
     their bars, flows of random dumbbells and seeds without jitter by `chance`.
 
-    ``kernel`` is the same for a real kernel: recordings of `tcpfair.sources.testbed`, on the scenarios of
-    ``config/testbed.yaml``. A kernel's repeats scatter by what the machine did meanwhile: a difference is within their spread, or
-    has a line in ``data/validation/explanations.yaml``.
+    ``kernels`` has the same for real kernels by kind of validation: recordings of `tcpfair.sources.testbed` on the scenarios of
+    ``config/testbed.yaml``, and runs of `tcpfair.sources.guest` on those of ``config/guest.yaml``. Recordings scatter by what the
+    machine did meanwhile: a difference is within their spread, or has a line in ``data/validation/explanations.yaml``.
     """
 
     config: PaperConfig
@@ -41,12 +41,12 @@ class Comparison:
     rows: pd.DataFrame
     flows: pd.DataFrame
     pairs: pd.DataFrame
-    kernel: Comparison | None = None
+    kernels: dict[str, Comparison] = field(default_factory=dict)
 
     @property
-    def both(self) -> list[Comparison]:
-        """This one, and that with the kernel where there is one."""
-        return [self] if self.kernel is None else [self, self.kernel]
+    def every(self) -> list[Comparison]:
+        """This one, and those with kernels."""
+        return [self, *self.kernels.values()]
 
     def runs(self, *experiments: str) -> pd.DataFrame:
         """Every run of some experiments, with experiment and simulator in the columns ``experiment`` and ``source``."""
@@ -71,35 +71,35 @@ class Comparison:
         return pd.concat(some or frames[:1], ignore_index=True)[["source", *CURVE_COLUMNS]]
 
 
-def kernel_config(layout: Layout) -> PaperConfig | None:
-    """The scenarios of the testbed; None in a checkout without them."""
-    return config_of(layout, KERNEL) if layout.testbed_config.is_file() else None
+def kernel_configs(layout: Layout) -> dict[str, PaperConfig]:
+    """The scenarios of real kernels by kind of validation; none in a checkout without them."""
+    return {kind: config_of(layout, kind) for kind in KINDS if kind != WHOLE and config_file(layout, kind).is_file()}
 
 
 def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str]]:
     """The reasons for disagreements, by simulator. Raises InputError for one that fits no row."""
-    return agreement.load_explanations(layout.validated / EXPLANATIONS, config, kernel_config(layout))
+    return agreement.load_explanations(layout.validated / EXPLANATIONS, config, kernel_configs(layout))
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs: for the comparison with other simulators, and with the kernel."""
-    kernel = kernel_config(layout)
-    of_kernel = campaign.parts(layout, kernel, KERNEL, ENGINE, kernel.experiments) if kernel else []
-    return [*campaign.parts(layout, config, WHOLE, ENGINE, config.experiments), *of_kernel]
+    """All that the engine runs: for the comparison with other simulators, and with kernels."""
+    configs = {WHOLE: config, **kernel_configs(layout)}
+    return [
+        each for kind, own in configs.items() for each in campaign.parts(layout, own, kind, ENGINE, own.experiments)
+    ]
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
     """Compare what the engine's parts keep with what is shipped."""
-    reasons, of_kernel = explanations(layout, config), kernel_config(layout)
-    kernel = _compared(layout, of_kernel, KERNEL, (TESTBED,), engine, reasons) if of_kernel else None
-    return replace(_compared(layout, config, WHOLE, TOOLS, engine, reasons), kernel=kernel)
+    reasons = explanations(layout, config)
+    kernels = {kind: _compared(layout, own, kind, engine, reasons) for kind, own in kernel_configs(layout).items()}
+    return replace(_compared(layout, config, WHOLE, engine, reasons), kernels=kernels)
 
 
 def _compared(
     layout: Layout,
     config: PaperConfig,
     kind: str,
-    tools: Sequence[str],
     engine: Sequence[Part],
     reasons: agreement.Explanations,
 ) -> Comparison:
@@ -108,7 +108,7 @@ def _compared(
         name: campaign.joined(config, name, (each for each in engine if (each.kind, each.experiment) == (kind, name)))
         for name in config.experiments
     }
-    shipped_of = {tool: shipped.read(layout, config, tool) for tool in tools}
+    shipped_of = {tool: shipped.read(layout, config, tool) for tool in KINDS[kind]}
 
     def table(compare: Callable, names: Iterable[str], columns: Sequence[str]) -> pd.DataFrame:
         found = [
@@ -135,7 +135,7 @@ def made_from(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Pa
     return {
         "engine": part({f"{each.kind}/{each.name}": each.made_from for each in engine}),
         "configuration": files_part(
-            layout.root, [path for path in (layout.validation_config, layout.testbed_config) if path.is_file()]
+            layout.root, [path for path in (config_file(layout, kind) for kind in KINDS) if path.is_file()]
         ),
         "shipped": files_part(layout.root, sorted(layout.validated.rglob("*.*"))),
         "code": code.of_rooms(*CODE),

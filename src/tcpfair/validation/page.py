@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +17,9 @@ from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import chance, drawn
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
-from tcpfair.validation.comparison import Comparison, kernel_config
+from tcpfair.validation.comparison import Comparison, kernel_configs
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, stack_of, whole
+from tcpfair.validation.scenarios import ENGINE, KERNEL, KINDS, TITLES, TOOLS, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report.marks import Bar, bar_of
 from tcpfair.verdicts.report.pages import data_uri, write_page
@@ -60,11 +60,11 @@ def summary_file(layout: Layout) -> Path:
 
 def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     """All files that `write` writes."""
-    kernel = kernel_config(layout)
+    kernels = kernel_configs(layout)
     tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "pairs"]
-    tables += ["kernel", "kernel_runs"] if kernel is not None else []
+    tables += [name for kind in kernels for name in (kind, f"{kind}_runs")]
     names = [f"{table}.csv" for table in tables]
-    names += [file for figure in _figures(config, kernel) for file in figure.files]
+    names += [file for figure in _figures(config, kernels) for file in figure.files]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
 
@@ -78,7 +78,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
 
     ``made_from`` is a digest that the page shows: of what all this is made from.
     """
-    place, kernel = layout.validation, comparison.kernel
+    place = layout.validation
     tables = {
         "agreement": rounded(comparison.rows),
         **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
@@ -87,8 +87,8 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         "flows": rounded(comparison.flows),
         "pairs": rounded(comparison.pairs),
     }
-    if kernel is not None:
-        tables |= {"kernel": rounded(kernel.rows), "kernel_runs": kernel.runs(*kernel.engine)}
+    for kind, kernel in comparison.kernels.items():
+        tables |= {kind: rounded(kernel.rows), f"{kind}_runs": kernel.runs(*kernel.engine)}
     for name, table in tables.items():
         write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     shown = map(_row_view, _judged(comparison.rows))
@@ -96,7 +96,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         "made_from": made_from,
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
         "stack": stack_of(comparison.config),
-        "kernel": _kernel_view(kernel) if kernel is not None else None,
+        "kernels": [_kernel_view(kind, kernel) for kind, kernel in comparison.kernels.items()],
         "missing": missing_lines(comparison),
         "figures": _drawn(place, comparison),
         "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
@@ -198,20 +198,23 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _kernel_view(kernel: Comparison) -> dict[str, Any]:
-    """What the page shows of the kernel: mean and spread of its repeats next to the engine's, row by row."""
-    rows = []
+def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
+    """What the page shows of a kernel: mean and spread of its repeats next to the engine's, row by row."""
+    rows, (tool,) = [], KINDS[kind]
     for row in _judged(kernel.rows):
         spread = {"engine_se": row["engine_sd"], "tool_se": row["tool_sd"]}
         rows.append(_row_view(row | spread))
     return {
-        "name": TESTBED,
+        "name": tool,
+        "kind": kind,
+        "title": TITLES[tool],
+        "config": kernel.config.place,
         "stack": stack_of(kernel.config),
-        "tools": kernel.tools[TESTBED].tools,
+        "tools": kernel.tools[tool].tools,
         "rows": rows,
         "bar": _bar(rows),
         "what": {name: experiment.what for name, experiment in kernel.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in kernel.tools[TESTBED].runs.items()},
+        "runs": {name: len(runs) for name, runs in kernel.tools[tool].runs.items()},
         "assumptions": assumptions({kernel.config.paper: kernel.config}).to_dict("records"),
     }
 
@@ -254,8 +257,8 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
 # --- Figures ------------------------------------------------------------------------------------------------------
 
 
-def _figures(config: PaperConfig, kernel: PaperConfig | None) -> list[Figure]:
-    """The figures of the page, in order. ``kernel`` is the configuration of the testbed."""
+def _figures(config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> list[Figure]:
+    """The figures of the page, in order. ``kernels`` are the configurations of kernels by kind of validation."""
     found = []
     for name in config.analysis_value("curve_experiments"):
         title = f"Windows over time: {config.experiments[name].what}"
@@ -272,11 +275,12 @@ def _figures(config: PaperConfig, kernel: PaperConfig | None) -> list[Figure]:
             f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
         )
         found.append(Figure("random_dumbbells", "Random dumbbells", caption, _flows))
-    for name in kernel.analysis_value("curve_experiments") if kernel is not None else ():
-        title = f"Windows over time: {kernel.experiments[name].what}"
-        caption = "The window of one run on a real kernel and in the engine;"
-        caption += " its flow starts some tenths of a second later."
-        found.append(Figure(f"kernel_{name}", title, caption, partial(_kernel_windows, name)))
+    for kind, kernel in kernels.items():
+        for name in kernel.analysis_value("curve_experiments"):
+            title = f"Windows over time: {kernel.experiments[name].what}"
+            caption = "The window of one run on a real kernel and in the engine"
+            caption += "; its flow starts some tenths of a second later." if kind == KERNEL else "."
+            found.append(Figure(f"{kind}_{name}", title, caption, partial(_kernel_windows, kind, name)))
     for name in chance.paired_experiments(config):
         caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
         found.append(Figure(f"seeds_{name}", "Seed by seed without jitter", caption, partial(_seeds, name)))
@@ -288,9 +292,9 @@ def _drawn(place: Path, comparison: Comparison) -> list[dict[str, Any]]:
     from tcpfair.exhibits import agreement, style  # matplotlib: only for those who draw
 
     found = []
-    kernel = comparison.kernel.config if comparison.kernel is not None else None
+    kernels = {kind: kernel.config for kind, kernel in comparison.kernels.items()}
     with style.applied():
-        for figure in _figures(comparison.config, kernel):
+        for figure in _figures(comparison.config, kernels):
             made = figure.draw(agreement, comparison)
             for file, content in zip(figure.files, (style.as_svg(made), style.as_png(made)), strict=True):
                 write_whole(place / file, content)
@@ -305,11 +309,11 @@ def _windows(name: str, to: Any, comparison: Comparison) -> Any:
     return _of_windows(to, comparison, name, settled_s, _shown_s(comparison, name))
 
 
-def _kernel_windows(name: str, to: Any, comparison: Comparison) -> Any:
-    config = comparison.kernel.config
-    settled_s, until_s = whole(config, TESTBED).window(config, name)
+def _kernel_windows(kind: str, name: str, to: Any, comparison: Comparison) -> Any:
+    config = comparison.kernels[kind].config
+    settled_s, until_s = whole(config, *KINDS[kind]).window(config, name)
     until_of = dict.fromkeys(config.experiments[name].grid["protocol"].value, until_s)
-    return _of_windows(to, comparison.kernel, name, settled_s, until_of)
+    return _of_windows(to, comparison.kernels[kind], name, settled_s, until_of)
 
 
 def _of_windows(to: Any, comparison: Comparison, name: str, settled_s: float, until_s: dict[str, float]) -> Any:
@@ -364,7 +368,7 @@ def _in_own_window(comparison: Comparison, experiment: str) -> pd.DataFrame:
 def missing_lines(comparison: Comparison) -> list[str]:
     """One line for each simulator whose results are old, and for each that lacks some."""
     found = []
-    for tool, of, config in ((tool, of, each.config) for each in comparison.both for tool, of in each.tools.items()):
+    for tool, of, config in ((tool, of, each.config) for each in comparison.every for tool, of in each.tools.items()):
         run = f"./reproduce validate --run {tool}"
         known = [name for name in of.stale if name in config.experiments]
         if of.stale:
@@ -380,7 +384,7 @@ def summary(comparison: Comparison) -> str:
     """The comparison on one screen."""
     lines: list[str] = []
     unexplained: list[dict[str, Any]] = []
-    for compared in comparison.both:
+    for compared in comparison.every:
         for tool in compared.tools:
             rows = [row for row in _judged(compared.rows) if row["tool"] == tool]
             unexplained += [row for row in rows if outcome(row) == UNEXPLAINED]

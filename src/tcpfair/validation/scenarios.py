@@ -1,4 +1,4 @@
-"""Which runs of ``config/validation.yaml`` and ``config/testbed.yaml`` each simulator makes, and when they are measured."""
+"""Which runs of ``config/validation.yaml``, ``testbed.yaml`` and ``guest.yaml`` each simulator makes, and when."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from tcpfair.validation.measures import DUMBBELL, MEASURES
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
 TESTBED = "testbed"  # a real kernel, which has other scenarios
-TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux"}
-WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation
+GUEST = "guest"  # a kernel in virtual time, which has scenarios of its own as well
+TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux", GUEST: "Linux in QEMU"}
+WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation, with GUEST
+KINDS = {WHOLE: TOOLS, KERNEL: (TESTBED,), GUEST: (GUEST,)}  # the simulators of each, besides the engine
 
 _DIGEST_LENGTH = 16  # hexadecimal digits, in a file that people read
 
@@ -87,17 +89,22 @@ def load(path: Path) -> PaperConfig:
 
 def config_of(layout: Layout, kind: str) -> PaperConfig:
     """The configuration of a kind of validation. Raises InputError as `load` does."""
-    return load(layout.testbed_config if kind == KERNEL else layout.validation_config)
+    return load(config_file(layout, kind))
+
+
+def config_file(layout: Layout, kind: str) -> Path:
+    """The file with the scenarios of a kind of validation."""
+    return {KERNEL: layout.testbed_config, GUEST: layout.guest_config}.get(kind, layout.validation_config)
 
 
 def kind_of(tool: str) -> str:
     """The kind of validation that a simulator takes part in with all of its runs."""
-    return KERNEL if tool == TESTBED else WHOLE
+    return next(kind for kind, tools in KINDS.items() if tool in tools)
 
 
 def tools_of(config: PaperConfig) -> tuple[str, ...]:
     """The simulators that a configuration has runs for, besides the engine."""
-    return tuple(tool for tool in (*TOOLS, TESTBED) if f"{tool}_runs" in config.analysis)
+    return tuple(tool for tool in (*TOOLS, TESTBED, GUEST) if f"{tool}_runs" in config.analysis)
 
 
 def _setting(config: PaperConfig, name: str, default: Any = None) -> Any:

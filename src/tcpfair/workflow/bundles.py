@@ -125,8 +125,9 @@ def faults(root: Path) -> list[str]:
     found += ensemble_table.stale_lines(layout, PAPERS)
     if layout.validated.is_dir():
         found += shipped.faults(layout, scenarios.load(layout.validation_config))
-    if layout.testbed_config.is_file():
-        found += shipped.faults(layout, scenarios.load(layout.testbed_config))
+    for kind in (scenarios.KERNEL, scenarios.GUEST):
+        if scenarios.config_file(layout, kind).is_file():
+            found += shipped.faults(layout, scenarios.config_of(layout, kind))
     return [line.replace(f"{root}/", "") for line in found]
 
 

@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
     packages = _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs")
     command("site", _site, "the results, notebooks and how-tos of the last run as a static site", of_source, packages)
-    tools = {"choices": ("ns2", "ns3", "testbed"), "help": "run this simulator and rewrite data/validation"}
+    tools = {"choices": ("ns2", "ns3", "testbed", "guest"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
@@ -130,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
     )
     how = (run_tool, some, quick, random, count, yes, cores, profile)
-    command("validate", _validate, "compare the engine with ns-2, ns-3 and a real kernel", *how)
+    command("validate", _validate, "compare the engine with ns-2, ns-3 and Linux kernels", *how)
     brought = _option(
         "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
     )

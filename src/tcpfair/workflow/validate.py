@@ -20,7 +20,7 @@ from tcpfair.validation import agreement, campaign, chance, comparison, drawn, p
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import (
     ENGINE,
-    KERNEL,
+    KINDS,
     QUICK,
     TESTBED,
     TITLES,
@@ -87,7 +87,7 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
         _make(layout, todo, cores, profile, say=say)
         page.write(layout, comparison.compare(layout, config, engine), made_from)
-        for kind in (WHOLE, KERNEL):
+        for kind in KINDS:
             shards.discard_others(campaign.store_of(layout) / kind / ENGINE, {part.file for part in engine})
     return page.summary_file(layout).read_text()
 
@@ -155,8 +155,8 @@ def check_quickly(
     say: Say = print,
 ) -> list[str]:
     """A few short runs of a simulator and of the engine, kept nowhere; returns a line for each that is far off."""
-    if tool == TESTBED:
-        raise InputError("--quick: not with --run testbed; ./reproduce testbed records a short run of its own")
+    if tool not in KINDS[WHOLE]:
+        raise InputError(f"--quick: not with --run {tool}; it goes with --run {' or --run '.join(KINDS[WHOLE])}")
     config = load(layout.validation_config)
     selection = quick(config)
     chosen = chosen_experiments(config, selection, tool, experiments)

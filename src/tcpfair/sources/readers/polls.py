@@ -143,7 +143,7 @@ def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.
         for one in at_loss:
             for other in last:
                 possible.setdefault(one < other, set()).add(kernel.cubic_w_max_pkts(one, other))
-        if len(possible) > 1:
+        if len(possible) > 1 and "min_rtt_us" in polls:  # which not every source polls
             possible = _by_growth(polls, t_s, cut, row, after_pkts, possible)
         if len(possible) == 1:
             # of the two windows with one ssthresh the smaller is stored, as in cwnd_before
