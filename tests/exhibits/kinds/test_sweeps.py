@@ -37,7 +37,9 @@ def test_ratio_axis_is_logarithmic_with_the_fair_band_and_the_square_root_law(og
 
 
 def test_single_runs_are_drawn_only_below_the_bound(ogura):
-    (ax,) = draw(ogura, ogura.paper.exhibit("ogura.fig8")).output.axes
+    exhibit = ogura.paper.exhibit("ogura.fig8")
+    exhibit = exhibit.model_copy(update={"options": {**exhibit.options, "runs_below": 1e-4}})
+    (ax,) = draw(ogura, exhibit).output.axes
     points = [drawn for drawn in ax.collections if isinstance(drawn, PathCollection)]
     places = np.concatenate([protocol.get_offsets()[:, 0] for protocol in points])
     assert len(places) == 4 * 4 * standin.RUNS  # four protocols at 3e-5 to 1e-6
