@@ -1,7 +1,7 @@
 """An unmodified Linux kernel as a source of traces: Debian's kernel package in QEMU, with a clock that counts instructions.
 
-The guest's time is virtual (``-icount``), so a busy host makes nothing slower in it; neither KVM nor root is needed. QEMU
-runs its timers in a second thread, and on a busy host about one repetition in five takes another course from some moment on.
+The guest's time is virtual (``-icount``) and its processor never idle (``never_idle`` in ``agent.c``), so the load of the host
+changes no byte of a trace; neither KVM nor root is needed.
 `image` builds what boots. ``agent.c`` is the only program in it. The network is namespaces for each sender, the router and the
 receivers, with ``netem`` for the bottleneck (a rate and a queue in packets) and for the way back (delay, jitter, in order). Flows
 are TCP sockets, or DCCP sockets with CCID 2. The kernel seeds its random numbers from its command line, which has the seed.
