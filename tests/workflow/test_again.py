@@ -1,5 +1,7 @@
 """Shipped runs simulated again: a random share, the same one for a seed, compared row by row; and the way back from a figure."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -95,9 +97,9 @@ def test_a_share_of_nothing_says_nothing(layout, capsys):
 
 
 @pytest.mark.parametrize("wrong", [{"share": -0.1}, {"share": 1.1}, {"share": float("nan")}, {"seed": -1}])
-def test_a_share_or_a_seed_that_is_none_is_refused(layout, wrong):
+def test_a_share_or_a_seed_that_is_none_is_refused(wrong):
     with pytest.raises(InputError, match="--share|--seed"):
-        again.check(layout, **wrong)
+        again.refuse(**{"share": 0.5, "seed": None, **wrong})
 
 
 def test_tasks_keep_experiments_apart_and_are_about_as_long_as_asked_for():
@@ -135,6 +137,24 @@ def test_a_figure_leads_to_its_runs_and_one_of_them_is_simulated_to_the_same_byt
     assert "runs       ogura/pair: 4 runs, data/bundled/ogura/pair; config/papers/ogura.yaml: experiments.pair" in said
     assert "today      the same runs, made by the same code" in said
     assert "same       every row of it; SHA-256" in said
+
+
+def test_an_exhibit_leads_to_its_figure_once_it_is_drawn(layout, capsys):
+    with pytest.raises(
+        InputError, match=r"ogura\.fig8: not drawn yet in this checkout; \./reproduce figure ogura\.fig8"
+    ):
+        whence.main(layout.root, Path("ogura.fig8"))
+    with pytest.raises(InputError, match=r"ogura\.fig99"):
+        whence.main(layout.root, Path("ogura.fig99"))
+    name = "figures/bundled/ogura/fig08.svg"
+    drawn = layout.root / name
+    drawn.parent.mkdir(parents=True, exist_ok=True)
+    figure(layout, drawn)
+    try:
+        assert whence.main(layout.root, Path("ogura.fig8")) == 0
+    finally:
+        drawn.unlink()
+    assert "runs       ogura/pair: 4 runs, data/bundled/ogura/pair" in capsys.readouterr().out
 
 
 def test_a_run_may_be_chosen(layout, tmp_path, capsys):

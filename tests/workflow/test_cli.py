@@ -270,3 +270,27 @@ def test_the_cpu_time_of_a_step_stands_beside_its_benchmark():
     kept = re.findall(r"benchmarks/([^\"]+)\.tsv", "".join(RULES.values()))
     patterns = {re.sub(r"\{[^}]*\}", "*", name) for name in cli._BENCHMARKS.values()}
     assert {re.sub(r"\{[^}]*\}", "*", name) for name in kept} - {"*/*", "compare"} == patterns
+
+
+@pytest.mark.parametrize(
+    ("arguments", "program", "meant"),
+    [
+        (["build", "--dryrun"], "./reproduce", "did you mean '--dry-run'?"),
+        (["study", "own.yaml", "--yess"], "./reproduce study", "did you mean '--yes'?"),
+        (["bench", "more"], "./reproduce bench", "argument 'more' is unknown; known are --help, --scale, --json"),
+    ],
+)
+def test_an_unknown_argument_names_the_one_that_was_probably_meant(monkeypatch, capsys, arguments, program, meant):
+    monkeypatch.setenv("TCPFAIR_ASKED_FROM", ".")
+    with pytest.raises(SystemExit) as refused:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert refused.value.code == 2
+    assert said.startswith(f"usage: {program} [-h]") and meant in said
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("figur", "figure"), ("stuy", "study"), ("lab_", "lab")])
+def test_an_unknown_command_names_the_one_that_was_probably_meant(typed, meant):
+    done = subprocess.run([ROOT / "reproduce", typed], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == f"error: unknown command '{typed}'; did you mean '{meant}'? ./reproduce --help lists them\n"

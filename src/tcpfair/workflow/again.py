@@ -141,16 +141,19 @@ def _pieces(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
 # --- A random share of what is shipped ---------------------------------------------------------------------------
 
 
-def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: int = 1, only_say: bool = False) -> int:
-    """Simulate a random share of the shipped runs and compare them; 1 when one differs.
-
-    ``seed`` chooses the runs; without one it is drawn and printed. ``only_say`` prints which and how long, and ends.
-    Raises InputError for a share that is none.
-    """
+def refuse(share: float, seed: int | None) -> None:
+    """Raise InputError for a share outside 0 to 1 and for a negative seed."""
     if not 0 <= share <= 1:
         raise InputError(f"--share {share:g}: must be from 0 (simulate nothing) to 1 (every shipped run)")
     if seed is not None and seed < 0:
         raise InputError(f"--seed {seed}: must be 0 or more")
+
+
+def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: int = 1, only_say: bool = False) -> int:
+    """Simulate a random share of the shipped runs and compare them; 1 when one differs.
+
+    ``seed`` chooses the runs; without one it is drawn and printed. ``only_say`` prints which and how long, and ends.
+    """
     if share == 0:
         return 0
     seed = secrets.randbelow(_SEEDS) if seed is None else seed

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcpfair.errors import InputError, printable
+from tcpfair.errors import InputError, printable, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.workflow.full_disk import REMEDY
@@ -32,7 +32,9 @@ _DEFAULT_CONFIG = "config/config.yaml"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
-    given = parser().parse_args(arguments)
+    given, rest = parser().parse_known_args(arguments)
+    if rest:
+        given.command.error(str(unknown("argument", rest[0], given.command.options)))
     try:
         status = given.run(given) or 0
         sys.stdout.flush()  # here, where a reader that has gone is handled
@@ -71,12 +73,13 @@ def _complain(line: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Every command, with the function that runs it as ``run``."""
-    top = argparse.ArgumentParser(prog="tcpfair", description=__doc__.splitlines()[0])
+    program = "./reproduce" if "TCPFAIR_ASKED_FROM" in os.environ else "tcpfair"
+    top = argparse.ArgumentParser(prog=program, description=__doc__.splitlines()[0])
     commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
 
     def command(name: str, run: Callable, help: str, *options: tuple) -> None:
-        sub = commands.add_parser(name, help=help)
-        sub.set_defaults(run=run, benchmark=_BENCHMARKS.get(name))
+        sub = commands.add_parser(name, help=help, prog=program if name == "build" else f"{program} {name}")
+        sub.set_defaults(run=run, command=sub, benchmark=_BENCHMARKS.get(name))
         for flags, settings in options:
             sub.add_argument(*flags, **settings)
 
@@ -107,9 +110,8 @@ def parser() -> argparse.ArgumentParser:
     seed = _option("--seed", type=int, metavar="N", help="which runs; drawn when it is not given")
     how = (share, seed, cores, said)
     command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
-    seen = _option(
-        "file", type=_asked_path, metavar="FILE", help="a figure or page that tcpfair made: .svg, .png or .html"
-    )
+    of_ours = "a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8"
+    seen = _option("file", type=_asked_path, metavar="FILE", help=of_ours)
     once_more = _option("--again", action="store_true", help="simulate one of its runs again and compare every row")
     which = _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)")
     command("whence", _whence, "from a figure back to its paper, experiments and runs", seen, once_more, which)
@@ -187,6 +189,11 @@ def parser() -> argparse.ArgumentParser:
 
 class _Command(argparse.ArgumentParser):
     """A command; the help of ``study`` lists the measures, which are loaded only for it."""
+
+    @property
+    def options(self) -> list[str]:
+        """The long names of its options."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
 
     def format_help(self) -> str:
         if not self.prog.endswith(" study"):
@@ -366,10 +373,11 @@ def _verify(given: argparse.Namespace) -> int:
     from tcpfair.workflow import again, bundles
     from tcpfair.workflow import run as runs
 
+    share = again.SHARE if given.share is None else given.share
+    again.refuse(share, given.seed)
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration", flush=True)
     cores = given.cores or runs.free_cores()
-    share = again.SHARE if given.share is None else given.share
     status = again.check(Layout(repository_root()), share, given.seed, cores, given.dry_run)
     return 1 if faults else status
 

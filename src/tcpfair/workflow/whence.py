@@ -22,9 +22,11 @@ _LOOKED_AT = ("bundled", "engine")  # sources that hold runs of the papers, in t
 def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     """Print where a figure comes from; with ``once_more`` simulate one of its runs and compare it. 1 when a row differs.
 
-    ``run`` is ``EXPERIMENT/NUMBER``; without it the shortest one is taken. Raises InputError when the file tells of nothing,
-    or of what this checkout does not have.
+    ``path`` may also be an exhibit such as ``ogura.fig8``, and ``run`` is ``EXPERIMENT/NUMBER``; without it the shortest one is
+    taken. Raises InputError when the file has no origin, or one that this checkout does not have.
     """
+    if not path.exists() and path.name.partition(".")[0] in PAPERS:
+        path = _drawn(root, path.name)
     copies = _copies(root, path)
     told = read(next((root / name for name in copies if path.suffix == ".csv" and not name.endswith(".csv")), path))
     paper = told.exhibit.partition(".")[0]
@@ -51,6 +53,17 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     if changed := _changed(told, behind):
         raise InputError(f"{path}: {changed[0]}; its runs can be simulated in the checkout that it comes from")
     return _again(behind, run)
+
+
+def _drawn(root: Path, exhibit_id: str) -> Path:
+    """The figure of an exhibit in this checkout, from the first source that has drawn it."""
+    paper = exhibit_id.partition(".")[0]
+    _, exhibit = find_exhibit({paper: load_paper(Layout(root).paper_config(paper))}, exhibit_id)
+    for source in _LOOKED_AT:
+        for path in record.figure_files(Layout(root, source), exhibit)[1:]:
+            if path.is_file():
+                return path
+    raise InputError(f"{exhibit.id}: not drawn yet in this checkout; ./reproduce figure {exhibit.id} draws it")
 
 
 def _copies(root: Path, path: Path) -> dict[str, str]:
