@@ -7,7 +7,7 @@ when it enters, so the queue stores no packets. The flow with the earliest event
 *train*).
 
 =============  ====================================================================================================
-`dumbbell`         scenario in, result out: :func:`~tcpfair.engine.dumbbell.run`; a resumable run: ``Simulation``
+`dumbbell`     scenario in, result out: :func:`~tcpfair.engine.dumbbell.run`; a resumable run: ``Simulation``
 `setup`        the records of a run from the records of its scenario, compiled
 `loop`         selects the next flow, handles its event, samples; all state is in records, so a run can be resumed
 `cruise`       the common case of the loop, as one tight loop
@@ -35,7 +35,7 @@ lower bound of the RTO          in      2.4 and later                   ``rto``:
                                                                         two packets a flow's share may halve
 RTT variation kept for one RTT  out     2.4 and later                   ``tcp_rtt_estimator``, mdev_max: longer timeouts for some
                                                                         RTTs after the RTT has changed by more than 50 ms
-first timeout                   in      3.1 and later (before: 3 s)     1 s; only without any RTT sample, as the handshake is missing
+first timeout                   in      3.1 and later (before: 3 s)     1 s; only without any RTT sample (no handshake)
 handshake                       out     all                             data start with the first packet
 timer with packets in flight    out     all                             no spurious timeout; one may occur where a queue grows
                                                                         faster than the estimate of the RTT
