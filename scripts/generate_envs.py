@@ -62,7 +62,7 @@ SLURM_OPTIONS = (
     f" --output-file envs/{SLURM_LOCK}"
 )
 SITE_LOCK = "site.txt"
-# in the versions of the first lock, next to which it is installed; only packages missing there are kept
+# in the versions of the first lock, next to which it is installed; keep only packages that it lacks
 SITE_OPTIONS = "--group site --constraint envs/requirements.txt"
 
 
