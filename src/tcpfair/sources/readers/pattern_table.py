@@ -1,4 +1,4 @@
-"""What a pattern is: the form of ``patterns.yaml`` and of ``pattern`` in a trace.yaml, with its checks and units."""
+"""The schema of a pattern: the form of ``patterns.yaml`` and of ``pattern`` in a trace.yaml, with its checks and units."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Pattern(_Strict):
 
 @cache
 def units() -> dict[str, dict[str, float]]:
-    """Words for units of time, bytes, rate and cwnd, each with its factor to s, bytes, bit/s."""
+    """Names of units of time, bytes, rate and cwnd, each with its factor to s, bytes, bit/s."""
     return load_yaml(TABLE)["units"]
 
 
