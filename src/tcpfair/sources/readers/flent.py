@@ -140,7 +140,7 @@ def _t0_s(file: _File) -> float | None:
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"metadata.T0: {text[:40]!r} is no time such as 2020-05-07T12:46:41.601887Z") from None
+        raise InputError(f"metadata.T0: {text[:40]!r} is not a time such as 2020-05-07T12:46:41.601887Z") from None
     return time.timestamp() if time.tzinfo else None
 
 
@@ -186,7 +186,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
         windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not _CC.fullmatch(cc):
-        raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
+        raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")
     known: dict[str, object] = {"cc": cc, "rtt_s": _smallest_rtt_s(name, file)}
     if readings.is_wall_clock(start_s := float(starts_s[0])):
         known |= {"clock_error_s": 0.001, "identity": frozenset({f"flent {start_s:.3f} {name}"})}

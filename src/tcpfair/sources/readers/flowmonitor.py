@@ -160,9 +160,9 @@ def _document(path: Path) -> _Document:
         if inside not in tables:
             return
         if not re.fullmatch(r"\d{1,10}", number):
-            refuse(f"flowId: {number[:20]!r} is no number of a flow")
+            refuse(f"flowId: {number[:20]!r} is not a number of a flow")
         if int(number) in tables[inside]:
-            refuse(f"flowId: {number} is there twice; give one run")
+            refuse(f"flowId: {number} occurs twice; give one run")
         tables[inside][int(number)] = values
         readings.refuse_more(len(tables[inside]), 2 * readings.MAX_FLOWS, "flows; give those of one run")
 
@@ -201,7 +201,7 @@ def _ends(values: dict[str, str]) -> _Ends:
         try:
             ip_address(values.get(name, ""))
         except ValueError:
-            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is no address") from None
+            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is not an address") from None
     numbers = []
     for name, largest in {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}.items():
         text = values.get(name, "0")

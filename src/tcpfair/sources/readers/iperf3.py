@@ -164,7 +164,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
         if event == "interval":
             streamed["intervals"].append(data)
         elif event in streamed and event not in ("start", "error"):
-            raise InputError(f"{where}: event: {event!r} is there twice in one test; give the stream as it was written")
+            raise InputError(f"{where}: event: {event!r} occurs twice in one test; give the stream as it was written")
         else:
             streamed[event] = data
         if event == "end":
@@ -213,7 +213,7 @@ def _interrupted(test: Report, names: list[str], said: Sidecar) -> list[str]:
         return []
     if all(said.of(name).stops_early or said.of(name).leave_out for name in names):
         return [f"{', '.join(names)}: interrupted ({test.error:.200}); counts until its last interval"]
-    say = f"say stops_early: true of {', '.join(names[:3])} as flows in trace.yaml"
+    say = f"write stops_early: true for {', '.join(names[:3])} as flows in trace.yaml"
     raise InputError(f"{test.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or {say}")
 
 
@@ -344,7 +344,7 @@ def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report]) -> Non
     """Refuse a test that occurs twice in the file."""
     cookies = [test.cookie for test in tests if test.cookie]
     if len(set(cookies)) < len(cookies):
-        raise InputError("start.cookie: one is there twice; give each test once")
+        raise InputError("start.cookie: one occurs twice; give each test once")
     seen: set[str] = set()
     for flow in flows:
         if twin := min(seen & flow.identity, default=""):

@@ -255,7 +255,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
                 "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
             )
         if len(set(sockets)) < len(sockets):
-            raise InputError("start.connected: a socket is there twice; give a report as iperf3 wrote it")
+            raise InputError("start.connected: a socket occurs twice; give a report as iperf3 wrote it")
         if not intervals:
             raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
         tables = _tables(intervals, sockets)
@@ -274,7 +274,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
             table, kept, repeated = _counted(tables[connection.socket], test.omit, was_interrupted)
             check_chain(kept["start"], kept["end"], interval_s)
         if repeated:
-            remarks += ("the last interval of the interrupted test is there twice and counts once",)
+            remarks += ("the last interval of the interrupted test occurs twice and counts once",)
         if not was_interrupted:
             _check_whole(name, kept, last, sends, test, interval_s)
         _check_rtts(name, kept, last.sender)
@@ -329,7 +329,7 @@ def _check_clock(stamp: _Timestamp) -> tuple[str, ...]:
         return ()
     said_s = clock_s(stamp.time)
     if said_s is None:
-        return (f"start.timestamp.time {stamp.time!r} is no time that can be read; timesecs is used",)
+        return (f"start.timestamp.time {stamp.time!r} is not a time that can be read; timesecs is used",)
     if abs(said_s - seconds) > 1:
         raise InputError(f"start.timestamp: {stamp.time!r} is not {seconds} s after 1970")
     return ()
@@ -474,10 +474,10 @@ def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
     for socket, stream in zip(sockets, end.streams, strict=True):
         named = {span.socket for span in (stream.sender, stream.receiver, stream.udp)} - {None}
         if len(named) > 1 or not named <= set(sockets):
-            raise InputError(f"end.streams: socket: {sorted(named)} is no socket of start.connected")
+            raise InputError(f"end.streams: socket: {sorted(named)} is not a socket of start.connected")
         found[named.pop() if named else socket] = stream
     if len(found) < len(sockets):
-        raise InputError("end.streams: socket: one is there twice")
+        raise InputError("end.streams: socket: one occurs twice")
     return found
 
 
@@ -502,7 +502,7 @@ def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, i
         said = last.udp.bytes if sends else None
     slack = uncounted_bytes(total_bytes, test.blksize)
     if said is not None and not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
-        yield f"have {total_bytes:.0f} bytes in all, but end.streams says {said}"
+        yield f"have {total_bytes:.0f} bytes in all, but end.streams has {said}"
 
 
 def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES) -> float:

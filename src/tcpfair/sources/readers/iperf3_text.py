@@ -135,7 +135,7 @@ def _take(test: _Test, line: str, at: str) -> None:
     elif row := _ROW.search(line):
         _take_row(at, test, row)
     elif _NAMED.match(line) and not _OTHER.search(line):
-        raise InputError(f"{at}: {line!r:.80} is no line of iperf3; give the log as it was written")
+        raise InputError(f"{at}: {line!r:.80} is not a line of iperf3; give the log as it was written")
     elif used := _ALGORITHM.fullmatch(line):
         test.cc[used[1]] = used[2]
     elif "Datagrams" in line:
@@ -158,7 +158,7 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         if name == "SUM":  # with --bidir one for each direction; not used
             return
         if (name, whose) in test.totals:
-            yield f"the total of [{name}] as {whose} is there twice"
+            yield f"the total of [{name}] as {whose} occurs twice"
         test.totals[name, whose] = by_transfer
         test.until_s = max(test.until_s, float(end))
         return
@@ -234,7 +234,7 @@ def _check_report(test: _Test, kept: dict[str, np.ndarray], interval_s: float, l
         yield "no interval of any length; repeat the test with iperf3 --interval 1"
     for name in kept:
         if test.connections and name not in test.connections:
-            yield f"[{name}] has intervals, but no line says to whom it is connected"
+            yield f"[{name}] has intervals, but no line names its peer"
     for name in test.connections:
         if name not in kept:
             yield f"[{name}] is connected, but has no interval"

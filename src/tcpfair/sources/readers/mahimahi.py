@@ -42,7 +42,7 @@ EVENT = Form(
     {"t": np.int64, "kind": str, "bytes": np.int64, "delay": float},
     {"t": (0, 1e15), "bytes": (0, 1e9)},
     _EVENT,
-    "is no event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
+    "is not an event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
 )
 _BLOCK_BYTES = 1 << 22
 
@@ -138,10 +138,10 @@ def _take_header(text: str, headers: dict) -> None:
         headers["name"] = match[1]
     elif match := _STAMP.fullmatch(text):
         if match[1] in headers:
-            raise InputError(f"{match[1]} timestamp: is there twice; give one log")
+            raise InputError(f"{match[1]} timestamp: occurs twice; give one log")
         headers[match[1]] = int(match[2])
     elif " timestamp:" in text[:20]:
-        raise InputError(f"{text[:60]!r} is no timestamp in ms")
+        raise InputError(f"{text[:60]!r} is not a timestamp in ms")
 
 
 def _events(block: bytes, lines: np.ndarray) -> pd.DataFrame:

@@ -97,7 +97,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     if not flows:
         flows = _of_acks(path, files, variables, payload_bytes or PACKET_BYTES)
         if not payload_bytes:
-            otherwise = f"{SIDECAR}: link.payload_bytes says otherwise"
+            otherwise = f"{SIDECAR}: link.payload_bytes overrides this"
             remarks.append(f"packets taken to have {PACKET_BYTES:g} bytes; {otherwise}")
     if not flows:
         give = "give a trace of all events, or add $tcp trace ack_"

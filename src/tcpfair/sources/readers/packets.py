@@ -53,14 +53,14 @@ TIMES = {
 }
 # kind of packet without a segment: what it is, and the remark on many
 PASSED_OVER = {
-    NOT_TCP: ("without IP or TCP", "packets without IP or TCP are passed over"),
-    FRAGMENTS: ("", "later fragments of IP packets are passed over, whose first ones count"),
+    NOT_TCP: ("without IP or TCP", "packets without IP or TCP are skipped"),
+    FRAGMENTS: ("", "later fragments of IP packets are skipped; the first ones count"),
     CUT_HEADERS: (
         "cut before the end of the headers",
-        "packets are passed over, for they are cut before the end of their headers",
+        "packets are skipped because they are truncated before the end of their headers",
     ),
-    DAMAGED: ("damaged", "packets are passed over, for lengths in their headers contradict each other"),
-    UNTIMED: ("without a time", "packets are passed over, for they have no time (simple packet blocks)"),
+    DAMAGED: ("damaged", "packets are skipped because lengths in their headers contradict each other"),
+    UNTIMED: ("without a time", "packets are skipped because they have no time (simple packet blocks)"),
 }
 # of a flow: the remark on more than 0
 SAID_OF_FLOW = {
@@ -202,8 +202,8 @@ class Tracker:
             "iperf3's control connection is left out ({name})": control,
             f"{{count}} flows of less than {least_bytes:,.0f} bytes are left out "
             f"({total_bytes:,} bytes in all); name one in trace.yaml to keep it": small,
-            "{count} flows are left out, for no ACK moved on from where they began ({name})": stuck,
-            "{count} flows are left out, for no ACK of theirs was captured ({name})": unanswered,
+            "{count} flows are left out because no ACK advanced beyond their beginning ({name})": stuck,
+            "{count} flows are left out because none of their ACKs was captured ({name})": unanswered,
         }
         return every[is_chosen], [
             text.format(count=len(left), name=left["name"].iloc[0]) for text, left in remarks.items() if len(left)
@@ -221,7 +221,7 @@ class Tracker:
             if not any(least <= per_s <= most for least, most in usual):
                 raise InputError(
                     f"{name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
-                    "usual; the unit of the file's times must be what its header says"
+                    "usual; the unit of the file's times must match its header"
                 )
         seen = flows["packets"] + flows["acks"]
         for i in np.flatnonzero(flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD))[:1]:
@@ -311,7 +311,7 @@ class Tracker:
             ),
             (
                 self._both["odd"].sum(),
-                "{:,} packets are passed over, for their sequence numbers do not fit the others",
+                "{:,} packets are skipped because their sequence numbers do not fit the others",
             ),
         ]
         return remarks + [f"{path}: {text.format(count)}" for count, text in said if count > 0]

@@ -56,7 +56,7 @@ class Row(_Strict):
             try:
                 re.compile(text)
             except re.error as error:
-                raise ValueError(f"{text!r:.80} is no regular expression ({error})") from None
+                raise ValueError(f"{text!r:.80} is not a regular expression ({error})") from None
         if self.line is None and not self.where:
             raise ValueError(f"{self.kind}: give line, a regular expression")
         groups = set(re.compile(self.line).groupindex if self.line is not None else self.values)

@@ -128,7 +128,7 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
         origin = next((other for begin, other in pattern.origins.items() if text and re.search(begin, text)), origin)
         with located(where):
             if row is None:
-                raise InputError(f"{text[:80]!r} is no line of {pattern.name}; give the file as it was written")
+                raise InputError(f"{text[:80]!r} is not a line of {pattern.name}; give the file as it was written")
             if row.kind == "refuse":
                 raise InputError(row.says or "refused by its pattern")
             if row.kind == "skip":
@@ -232,7 +232,7 @@ def _timed(
 
 
 def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _is_json(text: str) -> bool:
@@ -265,7 +265,7 @@ def _date(text: str) -> float:
     except (ValueError, OverflowError):
         clock_s = math.nan
     if not readings.is_wall_clock(clock_s):
-        raise InputError(f"{text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
+        raise InputError(f"{text[:40]!r} is not a date from 2000 to 2099; give the file as it was written")
     return clock_s
 
 
@@ -278,7 +278,7 @@ def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow) -> Number:
     text = groups[name]
     match = _NUMBER.fullmatch(text.strip())
     if not match or not math.isfinite(value := float(match[0])):
-        raise InputError(f"{name}: {text[:40]!r} is no number from 0 up; give what the tool wrote")
+        raise InputError(f"{name}: {text[:40]!r} is not a number from 0 up; give what the tool wrote")
     known, unit = units()[QUANTITIES.get(name, name)], _unit(groups, name, row)
     if name == "rate":
         flow.rate_unit = unit = flow.rate_unit if unit == "same" else unit

@@ -51,7 +51,7 @@ LEAST_PACKETS_TO_TELL_UNITS = 50
 WRONG = {
     frames.BAD_LENGTH: "a length that no capture has; the file is damaged, copy it again",
     frames.BAD_FRACTION: "time: its fraction of a second is a second or more; the file is damaged, or its times are nanoseconds "
-    "and its header says microseconds",
+    "but its header states microseconds",
     frames.BAD_TIME: "time: beyond the year 2106 or before 1970; if_tsresol and if_tsoffset must be those of the times",
     frames.BAD_INTERFACE: "of an interface that the file does not describe; copy it again",
 }
@@ -142,7 +142,7 @@ class _Capture:
             data = rest + piece if piece else b""
         if is_micro and len(seconds) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
             raise InputError(
-                "its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
+                "its header states nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
                 "microseconds: correct the magic number (a1b2c3d4)"
             )
 

@@ -122,7 +122,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     if clocks == {True}:  # one clock for all flows of the file: offsets between them are known
         first_s = min(flow.start_s for flow in many)
         many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
-        remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
+        remarks.append(f"{table.time.name}: no wall clock; offsets between flows are those of the column")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
@@ -202,7 +202,7 @@ def _refuse_merged(
                     f"{SIDECAR} when they belong together"
                 )
             raise InputError(
-                f"{name!r} may tell flows apart {told}; write `columns: {{flow: {name}}}` in {SIDECAR} when it does, and "
+                f"{name!r} may distinguish flows {told}; write `columns: {{flow: {name}}}` in {SIDECAR} when it does, and "
                 f"{ignore} when all rows are one flow"
             )
 
@@ -240,17 +240,17 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
     line = values["line"].to_numpy()
     for quantity in here:
         name = table.name_of(quantity)
-        say = f"say {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
+        say = f"write {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
         if units[quantity] is None and quantity == "rate":
             units["rate"] = _rate_unit(values)
             if units["rate"]:
-                remarks.append(f"{name}: in {units['rate']}, as the bytes tell")
+                remarks.append(f"{name}: in {units['rate']}, by comparison with the bytes")
         elif units[quantity] is None and name in said.columns.names.values() and quantity in columns.VALUES:
             units[quantity] = "B"
         if units[quantity] is None and quantity in columns.VALUES:
             raise InputError(f"{name}: unit unknown; {say}")
         if units[quantity] is None:
-            remarks.append(f"{name}: left out, its unit is not known; {say}")
+            remarks.append(f"{name}: omitted, its unit is unknown; {say}")
             values = values.drop(columns=quantity)
             continue
         values[quantity] *= UNITS[quantity][units[quantity]]
@@ -313,7 +313,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if said.interval_s and same_flow.any():
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
-            stated = f"{SIDECAR} says interval_s: {said.interval_s:g}"
+            stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
             raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
 
@@ -373,7 +373,7 @@ def _from_intervals(
     only_rises = len(known) >= 5 and (np.diff(known) >= 0).all() and known[-1] > known[len(known) // 2] > known[0]
     if quantity == "bytes" and said.columns.bytes is None and only_rises:
         raise InputError(
-            f"{name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
+            f"{name}: never falls, as running totals do; write {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
             f"{name} when these are bytes of each interval"
         )
     starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
@@ -453,7 +453,7 @@ def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]
         shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or PAYLOAD_BYTES
         if not said.link.payload_bytes:
             taken = f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}"
-            remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes says otherwise")
+            remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes overrides this")
     return shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
 
 
@@ -463,7 +463,7 @@ def _one_cc(rows: pd.DataFrame, table: Table) -> str:
     if len(names) > 1:
         raise InputError(f"{table.name_of('cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one")
     if names and not (re.sub("[_-]", "", names[0]).isalnum() and len(names[0]) <= 16):
-        raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic")
+        raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is not a name of an algorithm, such as cubic")
     return names[0].lower() if names else UNKNOWN_CC
 
 
@@ -578,7 +578,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
 def _rows(block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table) -> pd.DataFrame:
     """The rows of a block whose first line is number ``line``."""
     if b"\0" in block:
-        raise InputError("holds bytes that are no text; give the table as UTF-8")
+        raise InputError("contains bytes that are not text; give the table as UTF-8")
     block = block.replace(b"\r\n", b"\n")
     lines = np.arange(line, line + block.count(b"\n"))
     if b"\n\n" in block or block.startswith(b"\n"):
@@ -640,7 +640,7 @@ def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame
         refuse_first(
             wrong,
             lambda i, name=name, cells=cells: (
-                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is no number; correct it"
+                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is not a number; correct it"
             ),
         )
         texts[name] = values.astype(np.float64)

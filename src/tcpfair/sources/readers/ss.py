@@ -307,7 +307,7 @@ class _Log:
             numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
             for i in np.flatnonzero(numbers.is_null())[:1]:
                 text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
-                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
+                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is not a number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
             for i in np.flatnonzero(numbers > largest)[:1]:
                 raise InputError(f"{name}: {numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}")

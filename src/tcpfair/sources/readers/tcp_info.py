@@ -76,7 +76,7 @@ def _header(path: Path) -> list[str]:
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
 
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
+    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
     store = _stored(path)
@@ -122,7 +122,7 @@ def _socket(row: dict[str, str | int]) -> Socket:
 def read_polls(path: Path) -> pd.DataFrame:
     """The polls of the data connection in the columns of `COLUMNS`, t increasing.
 
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
+    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
     table = read_csv(path, COLUMNS)

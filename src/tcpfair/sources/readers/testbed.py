@@ -169,9 +169,9 @@ def _flow(folder: Path, flow_id: int, meta: Meta) -> ObservedFlow:
     planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
     end_s = start_s + report.stop_s
     if report.cc not in (planned_cc, iperf3.UNKNOWN_CC):
-        raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} says {planned_cc!r}")
+        raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} has {planned_cc!r}")
     if end_s < meta.dur - 0.5 * report.interval_s:
-        raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
+        raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} has {meta.dur:g} s")
     return ObservedFlow(
         name=f"flow{flow_id}",
         file=file,
@@ -203,7 +203,7 @@ def _polled(flow: ObservedFlow, path: Path, meta: Meta) -> tuple[ObservedFlow, i
     if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
         says = f"an RTT of {flow.rtt_s * MS_PER_S:g} ms and a queue of {queue_s * MS_PER_S:.3g} ms"
         smallest = f"min_rtt_us: {smallest_s * MS_PER_S:.4g} ms"
-        raise InputError(f"{smallest}, but {META} says {says}; correct the one that is wrong")
+        raise InputError(f"{smallest}, but {META} has {says}; correct the one that is wrong")
     windows = pd.DataFrame({"t_s": t_s, **polled.windows(polls)})
     return replace(flow, windows=windows, events=polled.losses(polls, t_s)), int(polls["total_retrans"].iloc[-1])
 

@@ -219,7 +219,7 @@ class _Table:
         values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
         refuse_first(
             values % 1 > 0,
-            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is no whole number; give tshark's own numbers",
+            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not a whole number; give tshark's own numbers",
             cells.index,
         )
         return values.astype(np.int64).to_numpy()
@@ -233,7 +233,9 @@ class _Table:
         halves = [_half(text) for text in texts]
         is_bad = np.array([half is None for half in halves], bool)[codes]
         name = self.addresses[0][side]
-        refuse_first(is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is no address; give tshark's own", cells.index)
+        refuse_first(
+            is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is not an address; give tshark's own", cells.index
+        )
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
 

@@ -25,7 +25,7 @@ _NOT_CARRIED = {
     "unsent_pkts": "could not be sent",
     "full_rings_pkts": "found no room",
     "oversized_pkts": "were larger than a frame: an offload is on",
-    "strange_pkts": "were for nobody",
+    "strange_pkts": "had no receiver",
 }
 
 
@@ -125,7 +125,7 @@ def _goodput_faults(
     """By the bottleneck's counter, because the flows' clocks start at different times."""
     t, carried = queue["t"].to_numpy(), queue["bytes"].to_numpy()
     if len(t) < 2:
-        yield "the bottleneck was not watched"
+        yield "the bottleneck was not polled"
         return
     per_second = np.interp(np.arange(t[0], t[-1], 1.0), t, carried)
     span = min(5, len(per_second) - 1)
@@ -146,7 +146,7 @@ def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, a
             resent = f"{at.retransmissions} retransmitted"
             resent += f" ({at.needless} of them needless)" if at.needless else ""
             dropped = f"{at.drops} packets dropped at the bottleneck until {at.at_s:.1f} s"
-            yield f"{dropped}, {resent}: packets were lost elsewhere, or taken for lost"
+            yield f"{dropped}, {resent}: packets were lost elsewhere, or counted as lost"
         return
     # never quiet: at the end, except packets dropped too late to be retransmitted
     resent = sum(counters["RetransSegs"] for counters in result["counters"])
