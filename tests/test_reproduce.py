@@ -433,7 +433,7 @@ def test_an_interrupted_installation_shows_no_traceback(checkout, moment):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in said and said.endswith("interrupted; the next run makes .venv from nothing\n"), said
+    assert "Traceback" not in said and said.endswith("interrupted; the next run makes .venv from scratch\n"), said
     assert not (checkout.root / ".venv" / ".stamp").exists()
 
 
@@ -555,9 +555,7 @@ def test_a_read_only_checkout_is_told_in_one_line_and_works_with_another_place(c
     checkout.add_what_is_read()
     out = checkout.folder / "out"
     said = checkout.seen(read_only=True)["failed"]
-    assert (
-        said == f"error: {checkout.root} cannot be written; TCPFAIR_OUTPUT=FOLDER ./reproduce writes outputs there\n"
-    )
+    assert said == f"error: {checkout.root} cannot be written; TCPFAIR_OUTPUT=FOLDER ./reproduce writes outputs there\n"
     seen = checkout.seen(read_only=True, TCPFAIR_OUTPUT=str(out))
     assert seen["PWD"] == str(out) and (out / ".venv").is_dir() and not (checkout.root / ".venv").exists()
 
