@@ -1,8 +1,9 @@
 # From traces to the report: metrics -> numbers -> notebooks with exhibits -> ledger -> report. Start it with ./reproduce, which
 # first has the missing runs simulated (workflow/campaign.smk).
 #
-# An output's folder has the digest of all that it is made from in its name (src/tcpfair/workflow/plan.py): what is stale does not
-# exist, and Snakemake makes it. A step that has finished copies its output to the stable names that people and later steps read.
+# The name of an output's folder has the digest of its inputs (src/tcpfair/workflow/plan.py): a stale output has another
+# name, so Snakemake builds the new one. A finished step copies its output to the stable names that people and later
+# steps read.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -94,7 +95,7 @@ for run, paper in [
             source=run.config.source,
             notebook=run.notebook_source(paper),
             only=run.config.only,
-            trace=lambda w, run=run: run.config.trace,  # a function: its braces are no wildcards
+            trace=lambda w, run=run: run.config.trace,  # a function: its braces are not wildcards
         shell:
             "python -m tcpfair notebook --source {params.source} --notebook {params.notebook:q} --trace={params.trace:q}"
             " --only {params.only:q} --draw {output.drawn:q} --output {output.page:q} 2>&1 | tee {log:q}"
@@ -190,7 +191,7 @@ rule lab:
         "python -m tcpfair packet-lab --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
-# what is up to date is left out: Snakemake would make it again after the ledger
+# exclude up-to-date outputs: Snakemake would rebuild them after the ledger
 if plan.to_make("notebook", WRITE_UP):
 
     rule write_up:

@@ -1,15 +1,15 @@
-"""Computes all tables that follow from the bundled traces in one process, into a folder outside the checkout.
+"""Compute all tables from the bundled traces in one process, into a folder outside the checkout.
 
     python scripts/all_numbers.py OUTPUT [--papers ogura ...] [--experiments pair ...] [--steps metrics placed exhibits ledger]
 
-The numbers must depend neither on the processor nor on the variables that choose its instructions. To test this, run the
+The numbers must not depend on the processor or on the variables that select its instructions. To test this, run the
 script twice and compare the two folders:
 
     python scripts/all_numbers.py /tmp/a
     NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL" OPENBLAS_CORETYPE=Nehalem python scripts/all_numbers.py /tmp/b
     python scripts/compare_folders.py /tmp/a /tmp/b
 
-OUTPUT looks like a checkout, as with ``TCPFAIR_OUTPUT``. Figures are computed but not rendered: with ``--pictures`` they are.
+OUTPUT looks like a checkout, as with ``TCPFAIR_OUTPUT``. Figures are computed, and rendered only with ``--pictures``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def stand_in(output: Path) -> Path:
 
 
 def metrics(layout: Layout, papers: Collection[str], experiments: Collection[str]) -> None:
-    """Measure ``experiments`` (none = all) of ``papers``, one after another as the workflow does."""
+    """Measure ``experiments`` (none = all) of ``papers``, serially as in the workflow."""
     import pandas as pd
 
     from tcpfair import measures
@@ -49,7 +49,7 @@ def metrics(layout: Layout, papers: Collection[str], experiments: Collection[str
         config = load_paper(layout.paper_config(paper))
         held = Held(layout, config)
         chosen = [name for name in config.experiments if not experiments or name in experiments]
-        # experiments whose weights come from another one after the others
+        # experiments whose weights come from another one are last
         for name in sorted(chosen, key=lambda name: config.experiments[name].weights is not None):
             if not config.experiments[name].measures:
                 continue
@@ -92,7 +92,7 @@ STEPS = ("metrics", "placed", "exhibits", "ledger")
 
 
 def main() -> None:
-    """Run the steps that the command line names; the later ones need the tables of the earlier ones."""
+    """Run the steps of the command line; later steps need the tables of earlier ones."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("--papers", nargs="+", choices=PAPERS, default=PAPERS)

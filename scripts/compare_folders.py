@@ -1,8 +1,8 @@
-"""Compares the files of two folders: which differ in their bytes, and by how much the numbers of their tables differ.
+"""Compare the files of two folders: list files with different bytes, and the differences of the numbers in tables.
 
     python scripts/compare_folders.py ONE OTHER
 
-Tables are CSV and Parquet files. Prints a line for each file that differs and exits with 1 when there is one.
+Tables are CSV and Parquet files. Prints a line for each file that differs and exits with 1 if any does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _difference(one: Path, other: Path) -> str:
 
 
 def table_difference(one: pd.DataFrame, other: pd.DataFrame) -> str:
-    """How many values of two tables differ, and the largest relative difference of numbers; empty when none do."""
+    """The number of values that differ between two tables, and the largest relative difference; empty without any."""
     if list(one.columns) != list(other.columns) or len(one) != len(other):
         return f"other columns or rows ({one.shape} and {other.shape})"
     found = []

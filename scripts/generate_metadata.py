@@ -25,7 +25,7 @@ def read(root: Path = ROOT) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def codemeta(project: dict[str, Any], cited: dict[str, Any]) -> dict[str, Any]:
-    """The project as CodeMeta 3.0 describes software."""
+    """The project's metadata in CodeMeta 3.0."""
     return {
         "@context": "https://w3id.org/codemeta/3.0",
         "@type": "SoftwareSourceCode",
@@ -68,7 +68,7 @@ def _names(paper: dict[str, Any]) -> str:
 
 
 def zenodo(project: dict[str, Any], cited: dict[str, Any]) -> dict[str, Any]:
-    """What a deposit on Zenodo takes from the repository."""
+    """The metadata of a deposit on Zenodo."""
     return {
         "title": cited["title"],
         "version": project["version"],

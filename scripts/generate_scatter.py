@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/generate_scatter.py
 
-From print and from the bundled traces (about a minute); `tcpfair.verdicts.scatter` says the rule.
+From published values and the bundled traces (about a minute); `tcpfair.verdicts.scatter` defines the rule.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Which mutations of a package its nearest tests notice:
+# Find the mutations of a package that its own tests detect:
 #
 #     scripts/mutants.sh metrics               (or measures, models, ...; in one process)
-#     scripts/mutants.sh verdicts/claims 600   (a random sample of so many, always the same)
-#
-# MUTMUT names the command: mutmut, a development tool, wants an environment of its own that also sees .venv's packages.
-# The work is done on a copy of what is committed, in a new folder that is named at the end; there `mutmut results` lists
-# what survived and `mutmut show NAME` shows it. mutmut leaves decorated functions alone, so that properties, cached functions
-# and validators are written without their decorator there. Each mutant is tried by a process that has run no test before:
-# tests that remember what they computed would show it the unmutated code. Left out are tests that simulate for seconds, those
-# of the claims' numbers rather than of their code, and one that reads the source, where all mutants stand.
+#     scripts/mutants.sh verdicts/claims 600   (a fixed random sample of this size)
+# MUTMUT is the command: mutmut, a development tool, needs a separate environment that also sees .venv's packages. The
+# script works on a clone of the last commit in a new folder, whose name it prints at the end. There `mutmut results`
+# lists the survivors and `mutmut show NAME` shows one. mutmut skips decorated functions, so the clone defines
+# properties, cached functions and validators without their decorator. Each mutant gets a new process, because tests
+# that cache results would use those of the unmutated code. Excluded are tests that simulate for seconds, tests of the
+# claims' numbers rather than of their code, and one that reads the source, which contains all mutants.
 set -eu
 package=$1
 sample=${2:-0}
@@ -60,7 +59,7 @@ CONFIG
 if [ "$sample" = 0 ]; then
     ${MUTMUT:-mutmut} run --max-children 1
 else
-    # a name that fits nothing: mutmut writes the mutants, learns which test reaches which function, and stops
+    # a name without a match: mutmut writes the mutants, records which test reaches which function, and stops
     ${MUTMUT:-mutmut} run --max-children 1 nothing > mutmut.log 2>&1 || [ -f mutants/mutmut-stats.json ]
     python3 - "$package" "$sample" > sample.txt <<'PYTHON'
 import json

@@ -1,15 +1,16 @@
 #!/bin/sh
-# A Slurm cluster of one node, this machine, for trying the profile `slurm`: Debian's slurm-wlm and munge, no accounting.
+# A Slurm cluster of one node, this machine, to test the profile `slurm`: Debian's slurm-wlm and munge, no accounting.
 #
 #   sudo scripts/slurm_node.sh up      configure and start munged, slurmctld and slurmd
-#   sudo scripts/slurm_node.sh down    end them and remove all that `up` wrote
+#   sudo scripts/slurm_node.sh down    end them and remove all files that `up` wrote
 #
-# Needs root and `apt-get install --no-install-recommends slurm-wlm munge`; CPUS=1 gives jobs fewer processors than there are.
+# Needs root and `apt-get install --no-install-recommends slurm-wlm munge`; CPUS=1 gives jobs fewer processors than the
+# machine has.
 set -eu
 
 CONF=/etc/slurm/slurm.conf
 CGROUP=/etc/slurm/cgroup.conf
-STATE=/var/lib/slurm/tcpfair-node # all else that `up` writes
+STATE=/var/lib/slurm/tcpfair-node # all other files that `up` writes
 MARK="# written by tcpfair's scripts/slurm_node.sh"
 
 fail() { # MESSAGE
@@ -21,7 +22,7 @@ is_ours() {
     [ -d "$STATE" ] && head -n 1 "$CONF" 2>/dev/null | grep -qF "$MARK"
 }
 
-# Ends a process by the id that it left, if it still is the program that it was.
+# End a process by its stored id, if that still belongs to the same program.
 end() { # PIDFILE PROGRAM
     [ -f "$1" ] || return 0
     pid=$(cat "$1")

@@ -260,7 +260,7 @@ def test_two_first_runs_at_once_do_not_meet(checkout, left_alone):
         said = second.stderr.readline()
     second.communicate(timeout=60)
     first.communicate(timeout=60)
-    assert said == "environment: waiting for another ./reproduce, which makes .venv\n"
+    assert said == "environment: waiting for another ./reproduce, which is making .venv\n"
     assert second.returncode == 0
     assert (first.returncode == 0, "venv" in checkout.steps()) == (not left_alone, left_alone)
 
@@ -433,7 +433,7 @@ def test_an_interrupted_installation_shows_no_traceback(checkout, moment):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in said and said.endswith("interrupted; the next run makes .venv from nothing\n"), said
+    assert "Traceback" not in said and said.endswith("interrupted; the next run makes .venv from scratch\n"), said
     assert not (checkout.root / ".venv" / ".stamp").exists()
 
 
@@ -541,7 +541,7 @@ def test_a_place_with_a_checkout_of_its_own_or_inside_this_one_is_refused(checko
     other = checkout.folder / "other"
     (other / "config").mkdir(parents=True)
     said = checkout.seen(TCPFAIR_OUTPUT=str(other))["failed"]
-    assert said == f"error: TCPFAIR_OUTPUT: {other} has a config of its own; choose a folder for nothing else\n"
+    assert said == f"error: TCPFAIR_OUTPUT: {other} already has a config; choose an empty folder\n"
     said = checkout.seen(TCPFAIR_OUTPUT=str(checkout.root / "results"))["failed"]
     assert said == "error: TCPFAIR_OUTPUT: choose a folder outside the checkout\n"
     (checkout.folder / "file").touch()
@@ -555,9 +555,7 @@ def test_a_read_only_checkout_is_told_in_one_line_and_works_with_another_place(c
     checkout.add_what_is_read()
     out = checkout.folder / "out"
     said = checkout.seen(read_only=True)["failed"]
-    assert (
-        said == f"error: {checkout.root} cannot be written; TCPFAIR_OUTPUT=FOLDER ./reproduce puts there what is made\n"
-    )
+    assert said == f"error: {checkout.root} cannot be written; TCPFAIR_OUTPUT=FOLDER ./reproduce writes outputs there\n"
     seen = checkout.seen(read_only=True, TCPFAIR_OUTPUT=str(out))
     assert seen["PWD"] == str(out) and (out / ".venv").is_dir() and not (checkout.root / ".venv").exists()
 

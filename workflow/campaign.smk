@@ -1,6 +1,6 @@
-# The jobs of a campaign: the papers' simulations, smoke runs, an ensemble, a study, the validation. tcpfair.workflow.executor
-# writes which jobs there are into one file, the configuration of this one, and starts it. A job makes several shards; its output
-# is the last of them.
+# The jobs of a campaign: the papers' simulations, smoke runs, an ensemble, a study, the validation.
+# tcpfair.workflow.executor writes the list of jobs into one file, the configuration of this one, and starts it. A job
+# makes several shards; its output is the last of them.
 
 
 rule all:

@@ -1,6 +1,6 @@
-"""What Snakemake reports when ./reproduce runs it: how many steps are done, and errors of its own.
+"""Snakemake's output under ./reproduce: the number of finished steps, and Snakemake's own errors.
 
-Snakemake loads this module by its name (``--logger tcpfair``). Steps print their own lines, errors among them.
+Snakemake loads this module by its name (``--logger tcpfair``). Steps print their own lines, including errors.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 STEPS = "steps"  # begins the line with the number of finished steps and of all
-_OF_STEPS = ("RuleException", "CalledProcessError")  # a step failed, and has printed why
+_OF_STEPS = ("RuleException", "CalledProcessError")  # a step failed, and has printed the reason
 _SUM = ("Exiting because a job", "WorkflowError:\nAt least one job")
 
 
 class LogHandler(LogHandlerBase):
-    """Prints to standard output, a line at a time."""
+    """Prints to standard output, line by line."""
 
     writes_to_stream = True
     writes_to_file = False

@@ -24,7 +24,7 @@ _ELSEWHERE = {"InputError": "errors", "ruler": "metrics.ruler"}
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # not an import statement, by which the library would be a part of every step (`tcpfair.runs.reach`)
+    # not an import statement, which would make the library a part of every step (`tcpfair.runs.reach`)
     module = __import__(f"{__name__}.{_ELSEWHERE.get(name, 'library.simulation')}", fromlist=[name])
     globals()[name] = found = getattr(module, name)
     return found

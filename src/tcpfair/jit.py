@@ -1,11 +1,11 @@
 """numba, set up so that compiled code is reproducible and never stale.
 
 * One CPU baseline on x86-64, without fused multiply-add, and no fast-math: the same bits on every machine.
-* numba's cache on disk does not notice edits in *other* files than the cached function's own. The cache folder is
-  therefore named by a hash of all sources that are compiled into the simulator, before anything is compiled.
-* Each file of the cache begins with a checksum. A damaged file is removed and compiled again, with one line on stderr.
+* numba's cache on disk detects only edits of the cached function's own file. So the cache folder is named by a hash of
+  all sources of the simulator, before compilation starts.
+* Each file of the cache begins with a checksum. A damaged file is removed and recompiled, with one line on stderr.
 
-NUMBA_DISABLE_JIT=1 runs the same functions as plain Python: the same bits, some thousand times slower, for a debugger.
+NUMBA_DISABLE_JIT=1 runs the same functions as plain Python: the same bits, about a thousand times slower, for a debugger.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def source_hash(package: Path = _PACKAGE) -> str:
 
 
 def _is_usable(folder: Path) -> bool:
-    """Whether files can be read and written in ``folder``, which is made if it is missing."""
+    """Whether files can be read and written in ``folder``, which is created if missing."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     return folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether ``folder``, made if it is missing, belongs to this user, and only this user can write to it."""
+    """Whether ``folder``, created if missing, belongs to this user, and only this user can write to it."""
     with suppress(OSError):
         folder.mkdir(mode=0o700)
     with suppress(OSError):
@@ -58,7 +58,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _cache_folder(name: str) -> Path:
-    """The folder ``name`` of the first usable cache: what it contains is executed, so under /tmp it must be this user's own."""
+    """The folder ``name`` of the first usable cache: its content is executed, so under /tmp it must belong to this user."""
     for variable, below in (("TCPFAIR_CACHE", ""), ("XDG_CACHE_HOME", "tcpfair"), ("HOME", ".cache/tcpfair")):
         if os.environ.get(variable):
             folder = Path(os.environ[variable]) / below / name
@@ -82,11 +82,12 @@ import numba.extending  # noqa: E402
 from numba.core import caching, cgutils, codegen  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 
-numba.config.reload_config()  # in case somebody imported numba before
+numba.config.reload_config()  # in case numba was imported before
 
 
 def _skip_blas() -> None:
-    """Let numba's array module find no BLAS: the simulator has no linear algebra, and SciPy takes a quarter of the start."""
+    """Hide BLAS from numba's array module: the simulator has no linear algebra, and SciPy takes a quarter of the
+    start-up time."""
     if "scipy.linalg" in sys.modules or "numba.np.arraymath" in sys.modules:
         return
     sys.modules["scipy.linalg"] = None
@@ -99,7 +100,7 @@ def _skip_blas() -> None:
 _skip_blas()
 
 
-# ---------------------------------------------------------------- kept on disk
+# ---------------------------------------------------------------- cache on disk
 
 
 def seal(content: bytes) -> bytes:
@@ -147,7 +148,7 @@ class _Implementation(caching.CompileResultCacheImpl):
 
 
 class _SealedFiles(caching.IndexDataCacheFile):
-    """A sealed file for each signature, named by a hash of all that it depends on: there is no index that could be damaged."""
+    """A sealed file for each signature, named by a hash of all its inputs, without an index that could be damaged."""
 
     def __init__(self, of: caching.IndexDataCacheFile) -> None:
         self.__dict__.update(vars(of))
@@ -177,7 +178,7 @@ class _SealedFiles(caching.IndexDataCacheFile):
 
 
 class _Cache(caching.FunctionCache):
-    """numba's cache with sealed files. Code that cannot be written is used all the same."""
+    """numba's cache with sealed files. Code that cannot be written is still used."""
 
     _impl_class = _Implementation
 
@@ -192,7 +193,7 @@ class _Cache(caching.FunctionCache):
             print(f"{self.cache_path}: {error.strerror}; compiled code is not kept", file=sys.stderr)
 
     def is_filled(self) -> bool:
-        """Whether there is compiled code for any signature."""
+        """Whether compiled code exists for any signature."""
         return any(unsealed(path) is not None for path in self._cache_file.kept())
 
 
@@ -205,32 +206,32 @@ def is_compiled(entry: CPUDispatcher) -> bool:
 
 
 class _Part(codegen.JITCodeLibrary):
-    """A function that compiled code alone calls: LLVM's IR for the entry points to link, no machine code of its own."""
+    """A function that only compiled code calls: LLVM's IR for the entry points to link, without separate machine code."""
 
     def finalize(self) -> None:
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        return 0  # what numba takes for "no wrapper for Python"
+        return 0  # numba's value for "no wrapper for Python"
 
     @property
     def codegen(self):
-        return self  # for the next method alone
+        return self  # only for the next method
 
     def set_env(self, name: str, environment) -> None:
-        """No machine code, nothing that could look for Python objects."""
+        """No machine code, and no lookup of Python objects."""
 
     def own_module(self):
-        """The function without what it calls."""
+        """The function without its callees."""
         return super()._get_module_for_linking()
 
     def _get_module_for_linking(self):
-        """For callers that numba itself compiles: with all that it calls."""
+        """For callers that numba itself compiles: with all callees."""
         return link_all(self.own_module().clone(), self)
 
 
 def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
-    """The libraries that ``library`` calls, straight or by way of others that have no machine code."""
+    """The libraries that ``library`` calls, directly or through others without machine code."""
     found = list(dict.fromkeys(library._linking_libraries))
     for each in found:  # which grows meanwhile
         if isinstance(each, _Part):
@@ -239,14 +240,14 @@ def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
 
 
 def link_all(module, library: codegen.CodeLibrary):
-    """``module`` with all that ``library`` calls."""
+    """``module`` with all callees of ``library``."""
     for each in linked(library):
         module.link_in(each.own_module() if isinstance(each, _Part) else each._get_module_for_linking(), preserve=True)
     return module
 
 
 class _Whole(codegen.JITCodeLibrary):
-    """An entry point with all that it calls, linked and optimised together: numba would do so again at each level of calls."""
+    """An entry point with all callees, linked and optimised once: numba would repeat that at each level of calls."""
 
     def finalize(self) -> None:
         link_all(self._final_module, self)
@@ -254,22 +255,22 @@ class _Whole(codegen.JITCodeLibrary):
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        # nobody else calls them: what they make no use of, such as the strides of an array, need not be handed over
+        # they have no other callers, so unused arguments, such as the strides of an array, can be dropped
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
                 function.linkage = llvm.Linkage.internal
         options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = False  # packets come one by one
+        options.loop_vectorization = options.slp_vectorization = False  # packets are handled one by one
         builder = llvm.create_pass_builder(self._codegen._tm, options)
         builder.getModulePassManager().run(self._final_module, builder)
 
 
 class _PartCompiler(numba.core.compiler.Compiler):
-    """numba's compiler. It would inline whatever is compiled on behalf of an inlined function: that is said of each here."""
+    """numba's compiler. It would inline every callee of an inlined function; here each function states it."""
 
     library: type[codegen.CodeLibrary] = _Part
     inline = False
-    apart = False  # the arrays that the function is given do not overlap
+    apart = False  # the array arguments do not overlap
 
     def __init__(self, *args) -> None:
         super().__init__(*args)
@@ -300,7 +301,7 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 class _Inner(CPUDispatcher):
-    """Compiled where compiled code calls it. A call from Python compiles it by itself, as an entry point."""
+    """Compiled with the compiled code that calls it. A call from Python compiles it alone, as an entry point."""
 
     def __init__(self, function: Callable, compiler: type[_PartCompiler]) -> None:
         super().__init__(function, targetoptions={**_OPTIONS, **_NO_WRAPPERS}, pipeline_class=compiler)
@@ -336,7 +337,7 @@ class _Row:
 
 
 class _Rows(np.ndarray):
-    """An array of records that gives and takes a `_Row` by its number."""
+    """An array of records, read and written as `_Row` by number."""
 
     def __getitem__(self, index):
         found = super().__getitem__(index)
@@ -363,7 +364,7 @@ def _plain(function: Callable) -> Callable:
 def _plain_entry(function: Callable) -> Callable:
     @functools.wraps(function)
     def entry(*args):
-        with np.errstate(all="ignore"):  # whole numbers wrap, as in compiled code
+        with np.errstate(all="ignore"):  # integers wrap, as in compiled code
             return function(*map(_as_rows, args))
 
     entry.py_func = function
@@ -374,17 +375,17 @@ def _plain_entry(function: Callable) -> Callable:
 
 
 def jit(function: Callable) -> CPUDispatcher:
-    """Compile for the use of compiled code; LLVM decides where it is inlined."""
+    """Compile for compiled callers; LLVM decides on inlining."""
     return _plain(function) if PLAIN else _Inner(function, _PartCompiler)
 
 
 def jit_inline(function: Callable) -> CPUDispatcher:
-    """As ``jit``, inlined wherever it is called: for what happens with every packet."""
+    """As ``jit``, but always inlined: for code that runs with every packet."""
     return _plain(function) if PLAIN else _Inner(function, _InlineCompiler)
 
 
 def jit_cached(function: Callable) -> CPUDispatcher:
-    """Compile an entry point, which Python calls, with arrays that do not overlap; kept in the cache folder."""
+    """Compile an entry point for Python, with arrays that do not overlap; stored in the cache folder."""
     if PLAIN:
         return _plain_entry(function)
     entry = numba.jit(function, pipeline_class=_EntryCompiler, **_OPTIONS)
@@ -398,7 +399,7 @@ def part_of_another(entry: CPUDispatcher) -> CPUDispatcher:
 
 
 def _expected(outcome: bool):
-    """A function of a condition that returns it, and tells LLVM which way it nearly always goes."""
+    """A function that returns its condition, with LLVM's hint for the likely outcome."""
     if PLAIN:
         return lambda condition: condition
     word = cgutils.true_bit if outcome else cgutils.false_bit
@@ -415,6 +416,7 @@ def _expected(outcome: bool):
     return expect
 
 
-# For conditions in compiled code. The common way is laid out straight and gets the registers; no result changes. Without
-# it LLVM takes two times to be unequal nearly always, so that what is due now stood far off.
+# For conditions in compiled code. The common path is laid out without jumps and gets the registers; results do not
+# change. Without the hint LLVM assumes that two times are nearly always unequal, and moved the code for events due now
+# far away.
 likely, unlikely = _expected(True), _expected(False)

@@ -1,4 +1,4 @@
-"""How much memory this process can still use."""
+"""Memory available to this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 def available_bytes(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int:
-    """Bytes that are free or can be reclaimed: of the machine, and of the control groups of this process (a container, a job of
-    a cluster), whichever is less. Without /proc: all memory of the machine."""
+    """Bytes that are free or can be reclaimed: the minimum of the machine's and those of this process's control groups
+    (a container, a job of a cluster). Without /proc: all memory of the machine."""
     return max(min([_of_machine(proc), *_of_groups(proc, cgroups)]), 0)
 
 
@@ -29,7 +29,7 @@ def _of_machine(proc: Path) -> int:
 
 
 def _of_groups(proc: Path, cgroups: Path) -> Iterator[int]:
-    """What is left of each limit that holds for this process: its own control group's and those above it."""
+    """The rest of each limit of this process: of its control group and those above it."""
     try:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:

@@ -1,17 +1,17 @@
 """Congestion-control algorithms: one file each, see :mod:`tcpfair.cc.api` for the contract.
 
-Two kernels stand behind the papers that ran Linux before 2008, both read in Linux's git history: 2.6.22 (bhatti2008,
-bhatti2009; commit 7dcca30a), which the modules follow, and 2.6.13 (ha2006; commit 02b3e4e2). What 2.6.13 does otherwise:
+The papers that ran Linux before 2008 used two kernels, read here in Linux's git history. The modules follow 2.6.22
+(bhatti2008, bhatti2009; commit 7dcca30a). The differences of 2.6.13 (ha2006; commit 02b3e4e2):
 
 ==================  ===================================================================================================
 ``highspeed``       ``linux_2_6_13``: rows that never fall; no limited slow start in either
 ``htcp``            ``linux_2_6_13``: time and growth by ACKs
-``bic``             see there: what the designers mended in the same year
-``cubic``           comes with 2.6.15; before that a patch of its designers, version 2.0
+``bic``             see there: bugs that the designers fixed in the same year
+``cubic``           since 2.6.15; before that a patch by its designers, version 2.0
 ``scalable``,       the same rules; slow start is a packet per ACK up to ssthresh in both, and byte counting (RFC 3465)
 Reno                came between the two and is off in 2.6.22
 recovery            rate halving, its floors (``min_cwnd``), the end of a recovery and timeouts are the same
-TSO                 growth asks that the window is full (``in_flight < snd_cwnd``), which with segmentation offload it seldom
+TSO                 growth requires that the window is full (``in_flight < snd_cwnd``), which with segmentation offload it seldom
                     is; commit f4805ede of November 2005 speaks of 4 Mb/s instead of 50 on 100 Mb/s and 150 ms. The flows
                     here have no offload: those of ha2006, which fill 95 % of 400 Mb/s, cannot have had it
 first window        three packets of 1448 bytes in both (``tcp_init_cwnd``)
@@ -25,7 +25,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-# an algorithm defines STATE, or takes it over from another one
+# an algorithm defines STATE, or imports it from another one
 _STATE = re.compile(r"^(STATE\b|from tcpfair\.cc\.\w+ import (\([^)]*|.*)\bSTATE\b)", re.MULTILINE)
 
 

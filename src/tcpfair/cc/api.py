@@ -4,19 +4,19 @@ An algorithm is one module in this package with
 
 * a docstring that cites its source with section, and states how it differs from Linux and ns-3;
 * ``PARAMS``: a tuple of :class:`Param`; read in the rules as ``p.name``;
-* ``STATE``: the names of its own state variables (floats, zero at the start); read and written as ``f.name``;
-* ``on_ack(f, p)``: called for every ACK outside recovery, in slow start too;
+* ``STATE``: the names of its state variables (floats, zero at the start); read and written as ``f.name``;
+* ``on_ack(f, p)``: called for every ACK outside recovery, also in slow start;
 * ``on_loss(f, p)``: called once per congestion event; sets ``f.ssthresh``, to which the engine brings the window;
 * optional ``on_timeout(f, p)`` (default: as ``on_loss``; the engine then sets the window to one packet) and
   ``on_round(f, p)``, once per round trip;
-* optional ``on_every_ack(f, p)``: called for every ACK, in recovery too, when ``f.rtt`` and ``f.acked`` are known and before
-  losses are looked at (Linux pkts_acked): for estimates of rate and delay; only TCP-LP lowers cwnd here;
-* optional ``RECOVERY`` ("sack", "newreno", "reno": the loss recovery it is meant for) and ``RELIABLE`` (False: lost
-  packets are not sent again), ``HALVING_FLOOR`` (the part of ssthresh at which Linux's rate halving stops: 0.5, its
-  tcp_reno_min_cwnd, or 1.0), ``WHOLE`` (True: a module of Linux 2.6.22, whose rules keep whole windows when ``f.whole`` says
-  so; the windows of all others are real numbers on any stack) and ``OWN_CLAMP`` (True: the module sets the greatest window
-  itself, so that in ns-2, where nothing but that limits the flight, the receive window does nothing) and ``OWN_AGENT`` (True:
-  in ns-2 no module of Linux but an agent of its own, TCP/Sack1; ``f.whole`` is then NS2 on that stack).
+* optional ``on_every_ack(f, p)``: called for every ACK, also in recovery, after ``f.rtt`` and ``f.acked`` are updated
+  and before losses are examined (Linux pkts_acked): for estimates of rate and delay. Only TCP-LP lowers cwnd here;
+* optional ``RECOVERY`` ("sack", "newreno", "reno": its loss recovery), ``RELIABLE`` (False: lost packets are not
+  retransmitted), ``HALVING_FLOOR`` (the part of ssthresh at which Linux's rate halving stops: 0.5, its
+  tcp_reno_min_cwnd, or 1.0), ``WHOLE`` (True: a module of Linux 2.6.22, with whole windows where ``f.whole`` is set;
+  other algorithms have real-valued windows on any stack), ``OWN_CLAMP`` (True: the module sets the maximum window
+  itself; in ns-2 only that limits the flight, so the receive window has no effect) and ``OWN_AGENT`` (True: in ns-2 a
+  separate agent, TCP/Sack1, instead of a module of Linux; ``f.whole`` is then NS2 on that stack).
 
 In ns-2's stack a recovery begins with HALVING_FLOOR * ssthresh, or with ``f.min_cwnd`` if ``on_loss`` sets that, and at its
 end the window is ssthresh again.
@@ -35,13 +35,13 @@ from tcpfair.jit import jit
 
 MIN_WINDOW_PKTS = 2.0
 
-# Which arithmetic of windows a flow has, by the name of its stack: ``f.whole``.
+# The window arithmetic of a flow, by the name of its stack: ``f.whole``.
 TEXT, LINUX, NS2 = 0.0, 1.0, 2.0
 STACK = {"text": TEXT, "linux": LINUX, "ns2": NS2}
 
 
 class Param(NamedTuple):
-    """A parameter of an algorithm: default, unit, the text it was taken from, and where there are bounds, these."""
+    """A parameter of an algorithm: default, unit, source, and optional bounds."""
 
     name: str
     default: float
@@ -51,11 +51,11 @@ class Param(NamedTuple):
     most: float = math.inf
 
 
-# What the engine keeps for every flow and an algorithm may read (or, where marked, write).
+# The engine's state of a flow that an algorithm may read (or, where marked, write).
 COMMON_STATE = (
     "cwnd",  # congestion window, packets (written)
     "ssthresh",  # slow-start threshold, packets (written)
-    "W_max",  # window before the last reduction as the algorithm remembers it, packets (written, logged)
+    "W_max",  # the algorithm's record of the window before the last reduction, packets (written, logged)
     "K",  # CUBIC's time to return to W_max, s (written, logged)
     "now",  # time of this ACK, s
     "rtt",  # latest RTT sample, s
@@ -65,12 +65,12 @@ COMMON_STATE = (
     "round_rtt_min",  # least RTT sample of the round that ends, s (in on_round)
     "acked",  # packets newly acknowledged by this ACK
     "advanced",  # 1: this ACK acknowledges in order, 0: a duplicate (in on_every_ack)
-    "repaired",  # 1: this ACK answers a packet that was sent again, so that no RTT is taken from it (in on_every_ack)
-    "answered",  # when the receiver sent this ACK if it did not wait on its way, half the path's RTT ago, s (in on_every_ack)
-    "growth",  # what this ACK counts for in the growth of the window: 1, or `acked` with byte counting
+    "repaired",  # 1: this ACK is for a retransmitted packet, so it gives no RTT sample (in on_every_ack)
+    "answered",  # time at which the receiver sent this ACK without queueing, half the path's RTT ago, s (in on_every_ack)
+    "growth",  # weight of this ACK in the growth of the window: 1, or `acked` with byte counting
     "whole",  # TEXT: windows are real numbers; LINUX, NS2: whole packets
-    "min_cwnd",  # the window that a recovery in ns-2's stack begins with, packets (written; 0: by HALVING_FLOOR)
-    "in_loss",  # 1 in ns-2's stack while what a timeout found missing is repaired (TCP_CA_Loss), else 0
+    "min_cwnd",  # the window at the start of a recovery in ns-2's stack, packets (written; 0: by HALVING_FLOOR)
+    "in_loss",  # 1 in ns-2's stack while the losses of a timeout are recovered (TCP_CA_Loss), else 0
     "cwnd_cnt",  # ACKs counted towards the next whole packet: Linux's snd_cwnd_cnt (written; zero after a reduction)
 )
 
@@ -110,7 +110,7 @@ def slow_start(f):
 
 @jit
 def count_acks(f, cnt, acks):
-    """A whole packet more as soon as more than ``cnt`` ACKs are counted (Linux 2.6.22, tcp_reno_cong_avoid). True then."""
+    """Grow by a whole packet after more than ``cnt`` ACKs (Linux 2.6.22, tcp_reno_cong_avoid). Return True then."""
     if f.cwnd_cnt + acks > cnt:
         f.cwnd += 1.0
         f.cwnd_cnt = 0.0
@@ -137,7 +137,7 @@ def grow_as_reno(f):
 
 @jit
 def rounded_down(f, x, parts=1.0):
-    """x; where windows are whole, rounded down to a multiple of 1/``parts``, as in integer arithmetic."""
+    """x; with whole windows rounded down to a multiple of 1/``parts``, as in integer arithmetic."""
     return math.floor(x * parts) / parts if f.whole != TEXT else x
 
 
@@ -149,6 +149,6 @@ def decrease_to(f, factor):
 
 @jit
 def decrease_by(f, part):
-    """Multiplicative decrease by ``part`` of cwnd, of which whole packets are cut off."""
+    """Multiplicative decrease by ``part`` of cwnd, in whole packets."""
     kept = f.cwnd - math.floor(part * f.cwnd) if f.whole != TEXT else (1.0 - part) * f.cwnd
     f.ssthresh = max(kept, MIN_WINDOW_PKTS)

@@ -3,13 +3,15 @@
 Sources: Xu, Harfoush and Rhee, INFOCOM 2004, sections III-A and III-B; constants and the exact steps from Linux 2.6.22
 (net/ipv4/tcp_bic.c), the kernel of bhatti2009: a quarter of the distance (B = 4) instead of a half, a slow stretch of
 ``smooth_part`` RTTs around W_max, and, above ``low_window``, delayed-ACK compensation (growth counts acknowledged
-packets). Where windows are whole (``f.whole``), so are its distance and the ACKs per packet. ns-3's TcpBic has the same steps.
+packets). With whole windows (``f.whole``) its distance and the ACKs per packet are integers, too. ns-3's TcpBic has the
+same steps.
 
 The module of Linux 2.6.13 differs in three places, none of which is modelled: 32 packets for ``bic_S_max`` (16 since
 commit 450b5b18 of November 2005); a lost parenthesis in max probing, after which the window stops four packets past
-W_max until the next loss (mended by 42a39450 in October 2005); and a mode that takes 5 % per RTT when the queue has been
-short for two seconds past the last W_max (removed by 018da8f4 in December 2005). The commits name the designers, or their
-own patch, as the source of each change. ha2006 is by these designers: its BIC is taken to be what they meant.
+W_max until the next loss (fixed by 42a39450 in October 2005); and a mode that reduces the window by 5 % per RTT when
+the queue has been short for two seconds past the last W_max (removed by 018da8f4 in December 2005). The commits name
+the designers, or their own patch, as the source of each change. ha2006 is by these designers, so we assume that its BIC
+has the fixes.
 """
 
 from __future__ import annotations

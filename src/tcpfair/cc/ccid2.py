@@ -1,13 +1,12 @@
 """DCCP CCID 2, TCP-like congestion control.
 
-Source: RFC 4341, section 5. AIMD(1, 1/2) in packets. Three things set it apart from TCP: nothing is sent again; the
+Source: RFC 4341, section 5. AIMD(1, 1/2) in packets. It differs from TCP in three ways: it does not retransmit; the
 receiver acknowledges every second packet whether or not one is missing (Ack Ratio, section 6.1); and the window grows
 by the packets that an Ack Vector newly acknowledges (section 5: half of them in slow start), so delayed ACKs do not
-slow it down.
-Congestion control of the ACKs themselves (section 6.1.1) is left out: the return path is not congested here.
-With ``stack: ns2`` it is ns-2's DCCP/TCPlike (dccp/dccp_tcplike.cc): whole windows that may fall to one packet, slow start
-by all acknowledged packets, up to two an ACK; there the engine sets the Ack Ratio to 2 and takes no receive window.
-TCPlike bounds its Ack Vector to 253 bytes, which is not modelled; nor is its handshake.
+slow it down. Congestion control of the ACKs themselves (section 6.1.1) is not modelled: the return path is not
+congested here. With ``stack: ns2`` it is ns-2's DCCP/TCPlike (dccp/dccp_tcplike.cc): whole windows that may fall to one
+packet, slow start by all acknowledged packets, up to two per ACK; there the engine sets the Ack Ratio to 2 and ignores
+the receive window. Not modelled: TCPlike's limit of 253 bytes for its Ack Vector, and its handshake.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ACK_RATIO = 2.0
 
 @jit
 def grow_as_ns2(f):
-    """DCCPTCPlikeAgent::updateCwnd: what slow start leaves over counts in congestion avoidance."""
+    """DCCPTCPlikeAgent::updateCwnd: the remainder of slow start counts in congestion avoidance."""
     acked = f.acked
     if f.cwnd < f.ssthresh:
         step = min(acked, ACK_RATIO)
@@ -48,7 +47,7 @@ def on_ack(f, p):
     if f.whole == NS2:
         grow_as_ns2(f)
     elif f.cwnd < f.ssthresh:
-        # one packet for every two newly acknowledged ones
+        # one packet per two newly acknowledged ones
         f.cwnd += f.acked / 2.0
     else:
         f.cwnd += f.acked / f.cwnd

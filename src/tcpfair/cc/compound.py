@@ -1,21 +1,21 @@
 """Compound TCP: Reno's loss window plus a delay window.
 
 Sources: Tan, Song, Zhang and Sridharan, INFOCOM 2006, sections III-B to III-D; bhatti2009 section IV-D (k = 0.75,
-alpha = 0.125, beta = 0.5, eta = 1, gamma 5..30), which prints ``awnd`` where the delay window ``dwnd`` is meant. By
+alpha = 0.125, beta = 0.5, eta = 1, gamma 5..30), which has the misprint ``awnd`` for the delay window ``dwnd``. By
 default gamma stays at 30. ns-3 has no Compound. The two modules for Linux (net/ipv4/tcp_compound.c):
 
-* ``linux_2006 = 1``: Castellani and Hemminger's, which ns-2 has: gamma 30; a loss takes the delay window away, since
-  either window alone is then above the half that remains; the delay window grows in slow start too, and slow start lasts
-  until the loss window alone has reached ssthresh. Its steps are whole packets and follow from what was sent a round
-  before; after a loss that is all that was sent until the end of the recovery, two windows, so that the first step is a
-  large one;
+* ``linux_2006 = 1``: Castellani and Hemminger's, which ns-2 has: gamma 30; a loss removes the delay window, because
+  either window alone then exceeds the remaining half. The delay window grows in slow start too, and slow start lasts
+  until the loss window alone has reached ssthresh. Its steps are whole packets and depend on the packets sent in the
+  round before. After a loss these are all packets sent until the end of the recovery, two windows, so the first step is
+  large;
 * ``caltech = 1``, ``tune_gamma = 1``: Andrew's version 1.3 of April 2008 from netlab.caltech.edu, the origin and the range
   of gamma that bhatti2009 names (its version is not stated; 1.0 is ``linux_2006 = 1``, ``tune_gamma = 1``, ``gamma_gain``
   0.5): the delay window is only used from ``low_window`` on, past slow start, and its increments are spread over half a
-  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues. Its steps
-  follow here from the window at the end of the round, and are rounded where windows are whole (``f.whole``) only.
+  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues. Here its steps
+  depend on the window at the end of the round, and are rounded only with whole windows (``f.whole``).
 
-Both want three RTT samples a round: not modelled.
+Both require three RTT samples a round: not modelled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WHOLE = True
 
 @jit
 def add_to_dwnd(f, step):
-    """``step`` more; a whole window takes the whole packets of dwnd."""
+    """Grow by ``step``; a whole window uses the whole packets of dwnd."""
     before = rounded_down(f, f.dwnd)
     f.dwnd += step
     f.cwnd += step if f.whole == TEXT else math.floor(f.dwnd) - before
@@ -55,7 +55,7 @@ def on_ack(f, p):
     if slow_start_window < f.ssthresh or (f.whole != TEXT and slow_start_window == f.ssthresh):
         f.cwnd += f.growth
     elif f.whole != TEXT:
-        count_acks(f, f.cwnd - p.linux_2006, f.growth)  # of the two modules one takes an ACK less
+        count_acks(f, f.cwnd - p.linux_2006, f.growth)  # one of the two modules needs one ACK less
     else:
         # Tan 2006 eq. 3: the loss window grows by one packet per window of cwnd + dwnd
         f.cwnd += f.growth / f.cwnd

@@ -1,9 +1,9 @@
-"""Constant-Rate: Reno whose rate grows by a packets/s per second, whatever the RTT.
+"""Constant-Rate: Reno whose rate grows by a packets/s per second, independent of the RTT.
 
 Source: Floyd, Computer Communication Review 21(5), 1991, as kozu2014 (section 2.3, appendix A) cites it: a r^2 packets
-per round trip, r the average RTT, and a = 4. kozu2014 names no unit of r; with seconds, the unit that makes "constant
-rate" true, it is ``windowOption_ 2`` of ns-2, whose ``windowConstant_`` is 4 too. Halving is Reno's. In neither Linux nor
-ns-3; it is ``libra`` with a reference RTT of 0.5 s.
+per round trip, r the average RTT, and a = 4. kozu2014 does not state the unit of r. With seconds, the unit for which
+the rate is constant, it is ``windowOption_ 2`` of ns-2, whose ``windowConstant_`` is also 4. Halving is Reno's. In
+neither Linux nor ns-3; it is ``libra`` with a reference RTT of 0.5 s.
 """
 
 from __future__ import annotations

@@ -1,26 +1,26 @@
-"""CUBIC, in the versions of the papers: as they print it, and of three Linux kernels.
+"""CUBIC, in the versions of the papers: their equations, and those of three Linux kernels.
 
 Sources: Rhee and Xu, PFLDnet 2005; bhatti2009 section IV-C and kozu2014 section 2.2 (C = 0.4, beta = 0.2), kozu2014
-eqs. 1-4; net/ipv4/tcp_cubic.c of the kernels. As in kozu2014, beta is the part that is cut off: the window after a loss
-is (1 - beta) W. The defaults are kozu2014's equations. The versions differ from them in
+eqs. 1-4; net/ipv4/tcp_cubic.c of the kernels. As in kozu2014, beta is the part that a loss removes: the window after a
+loss is (1 - beta) W. The defaults are kozu2014's equations. The versions differ from them in
 
 ==================================  ===============================================================================
 Rhee and Xu 2005                    clamp_always = 1
 Linux 2.6.13 with the authors'      linux_2_6_22 = 1, clamp_always = 1, beta = 205/1024, C = 410/1024; and an initial
-patch (tcp_cubic.c 2.0, ha2006)     ssthresh of 100 packets. In mainline 2.6.15 to 2.6.18 a slip of scale makes S_max 2
+patch (tcp_cubic.c 2.0, ha2006)     ssthresh of 100 packets. In mainline 2.6.15 to 2.6.18 a bug of scale makes S_max 2
 Linux 2.6.22 (2.1, bhatti2009)      linux_2_6_22 = 1, beta = 205/1024, C = 410/1024
 Linux 2.6.32 (2.3, kozu2014)        forget_on_timeout = 1, beta = 307/1024, C = 410/1024; kozu2014 states beta = 0.2
   with HyStart, the default there   and hystart_train = 1, hystart_delay = 1
 ==================================  ===============================================================================
 
-Growth counts acknowledged packets, which is what the kernels' compensation of delayed ACKs is for. How all three really
-count is ``linux_ack_counting = 1``: cnt ACKs per packet are divided by an estimate of packets per ACK, which starts at
-2 and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1 ACKs, so at most by half a
-packet per ACK. Their whole windows (``f.whole``) make target, cnt and the Reno-like window whole numbers too. Not
-modelled are their cube root to 0.2 %, the 1/32 s for which they keep cnt and, outside HyStart, their clock ticks.
-HyStart's least and largest rise of the delay are 2 and 16 of these ticks, as in 2.6.32: clocks finer than 1 ms came with
-thresholds in microseconds, which ``cubic_linux_6`` has. ns-3's TcpCubic follows later kernels (beta 0.3, HyStart, at least
-5 % per RTT before the first loss). RFC 9438 is ``cubic_rfc9438``.
+Growth counts acknowledged packets, which is the purpose of the kernels' compensation for delayed ACKs.
+``linux_ack_counting = 1`` is how all three actually count: cnt ACKs per packet are divided by an estimate of packets
+per ACK, which starts at 2 and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1
+ACKs, so at most by half a packet per ACK. Their whole windows (``f.whole``) make target, cnt and the Reno-like window
+integers, too. Not modelled: their cube root to 0.2 %, the 1/32 s for which they keep cnt and, outside HyStart, their
+clock ticks. HyStart's least and largest rise of the delay are 2 and 16 of these ticks, as in 2.6.32: later kernels with
+clocks finer than 1 ms have thresholds in microseconds (``cubic_linux_6``). ns-3's TcpCubic follows later kernels (beta
+0.3, HyStart, at least 5 % per RTT before the first loss). RFC 9438 is ``cubic_rfc9438``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STATE = (
 HALVING_FLOOR = 1.0
 WHOLE = True
 
-ROUNDING = 1e-9  # cwnd / step is a ratio of whole numbers if windows are: what the last bit takes away, this gives back
+ROUNDING = 1e-9  # with whole windows cwnd / step is a ratio of integers: this compensates the rounding of the last bit
 HYSTART_LOW_WINDOW_PKTS = 16.0
 HYSTART_SAMPLES = 8.0
 HYSTART_SPACING_S = 0.002
@@ -102,7 +102,7 @@ def grow_by_steps(f, p, step):
 
 @jit
 def part_of_cwnd(f, part, parts):
-    """``part`` of cwnd; where windows are whole, in Linux's integers: a multiple of 1/``parts``, rounded down twice."""
+    """``part`` of cwnd; with whole windows in Linux's integers: a multiple of 1/``parts``, rounded down twice."""
     return rounded_down(f, rounded_down(f, part, parts) * f.cwnd)
 
 
@@ -145,7 +145,7 @@ def grow(f, p, step):
     """One ACK at ``step`` packets per RTT, or as a Reno-like flow where that is faster."""
     if p.tcp_friendly != 0.0:
         grow_reno(f, p)
-        # branches rather than max, here and in the two places above: an ACK that is predicted waits for no division but one
+        # branches rather than max, here and in the two places above: a predicted ACK waits for only one division
         if unlikely(f.W_reno - f.cwnd > step):
             step = f.W_reno - f.cwnd
     grow_by_steps(f, p, step)
@@ -153,7 +153,7 @@ def grow(f, p, step):
 
 @jit_inline
 def past_slow_start(f, p):
-    """What every version does first with an ACK. True past slow start."""
+    """The first step of every version for an ACK. True past slow start."""
     if p.linux_ack_counting != 0.0:
         estimate_ack_ratio(f)
     if in_slow_start(f):
@@ -196,7 +196,7 @@ def on_loss(f, p):
 
 @jit
 def forget(f):
-    """A retransmission timer has fired: what was learnt is forgotten."""
+    """A retransmission timer has fired: reset the state."""
     f.W_max = 0.0
     f.losses = 0.0
     f.ack_ratio = 0.0
@@ -215,7 +215,7 @@ def on_timeout(f, p):
 
 @jit
 def on_round(f, p):
-    """HyStart looks at each round trip anew."""
+    """HyStart starts again in each round trip."""
     if p.hystart_train != 0.0 or p.hystart_delay != 0.0:
         f.round_start = f.now
         f.train_end = f.now
@@ -225,7 +225,7 @@ def on_round(f, p):
 
 @jit
 def train_is_long(f, p):
-    """ACKs at most 2 ms apart have come for half the least RTT: a window fills the forward path."""
+    """ACKs at most 2 ms apart have arrived for half the least RTT: the window fills the forward path."""
     now = math.floor(f.now / p.tick_s)
     if now - math.floor(f.train_end / p.tick_s) > math.ceil(HYSTART_SPACING_S / p.tick_s):
         return False
@@ -246,7 +246,7 @@ def delay_has_grown(f, p):
 
 @jit
 def watch_slow_start(f, p):
-    """HyStart (Linux 2.6.32, hystart_update): slow start ends at this window when the path seems to be full."""
+    """HyStart (Linux 2.6.32, hystart_update): slow start ends at this window when the path appears full."""
     if f.round_start == 0.0:
         on_round(f, p)
     if f.cwnd < HYSTART_LOW_WINDOW_PKTS:

@@ -1,4 +1,4 @@
-"""CUBIC as Linux 6 has it, in whole packets, clock ticks and with HyStart in microseconds.
+"""CUBIC of Linux 6: whole packets, clock ticks, and HyStart in microseconds.
 
 Source: Linux 6.18, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh, hystart_update), tcp_cong.c
 (tcp_slow_start, tcp_cong_avoid_ai). From the versions of ``cubic`` it differs in
@@ -6,16 +6,16 @@ Source: Linux 6.18, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthres
 * growth of at least 5 % per RTT until the first loss, and never more than a half;
 * the window is a whole number; it grows by one for every ``cnt`` acknowledged packets, and ``cnt`` is renewed when the window
   has grown or after 1/32 s, at most once a tick;
-* HyStart: a train of ACKs longer than half the least RTT (with 1 ms for segments that senders and receivers put together),
-  or delays above it by an eighth, at least 4 and at most 16 ms; it looks at a round from its first ACK on.
+* HyStart: a train of ACKs longer than half the least RTT (with 1 ms for segments that senders and receivers merge), or
+  delays above it by an eighth, at least 4 and at most 16 ms. A round begins with its first ACK.
 
-It belongs to ``reduction: prr``, ``ack_every: 2`` and an initial window of 10. Not modelled: the kernel's cube root (within
-0.2 %; here exact and rounded down), idle times, a least RTT learnt anew after a timeout, and undone reductions. RFC 9438 is
-``cubic_rfc9438``. ns-3's TcpCubic has the same growth before the first loss.
+Use it with ``reduction: prr``, ``ack_every: 2`` and an initial window of 10. Not modelled: the kernel's cube root
+(within 0.2 %; here exact and rounded down), idle times, the reset of the least RTT after a timeout, and undone
+reductions. RFC 9438 is ``cubic_rfc9438``. ns-3's TcpCubic has the same growth before the first loss.
 
-Held against recordings of Linux 6.18 (``tests/engine/test_linux_6.py``): polled windows until the first loss and windows of
-the first four losses within a packet, their times within a poll of 0.1 s. Which of two flows loses at an overflow is
-chance, in the kernel and here: shares agree in their spread.
+Compared with recordings of Linux 6.18 (``tests/engine/test_linux_6.py``): polled windows until the first loss and
+windows at the first four losses agree within a packet, their times within a poll of 0.1 s. Chance decides which of two
+flows loses at an overflow, in the kernel and here; the spreads of the shares agree.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ LEAST_CNT = 2.0
 CNT_KEPT_PER_S = 32.0
 HYSTART_DELAY_MIN_S = 0.004
 HYSTART_DELAY_MAX_S = 0.016
-SAME_TIME_S = 1e-9  # what rounding may take from a time of sending
+SAME_TIME_S = 1e-9  # bound for the rounding of a send time
 
 
 @jit
 def kept(p):
-    """What a reduction leaves of the window, in 1024ths: the kernel's beta."""
+    """The part of the window after a reduction, in 1024ths: the kernel's beta."""
     return math.floor(SCALE * (1.0 - p.beta) + 0.5)
 
 
@@ -95,7 +95,7 @@ def follow_curve(f, p, now):
 
 @jit
 def keep_up_with_reno(f, p):
-    """The window that Reno with this beta would have: one packet more for each 15/8 windows acknowledged."""
+    """The window of Reno with this beta: one packet more per 15/8 windows acknowledged."""
     scale = math.floor(math.floor(8.0 * (SCALE + kept(p)) / 3.0) / (SCALE - kept(p)))
     per_packet = max(math.floor(f.cwnd * scale / 8.0), 1.0)
     while f.acks > per_packet:
@@ -107,7 +107,7 @@ def keep_up_with_reno(f, p):
 
 @jit
 def renew_cnt(f, p, acked):
-    """How many packets are acknowledged for one packet of growth (bictcp_update)."""
+    """Acknowledged packets per packet of growth (bictcp_update)."""
     now = math.floor(f.now / p.tick_s)
     f.acks += acked
     if f.cwnd == f.last_cwnd and now - f.last_tick <= math.floor(ticks_per_s(p) / CNT_KEPT_PER_S):
@@ -141,7 +141,7 @@ def on_ack(f, p):
     if f.cwnd < f.ssthresh:
         if p.hystart != 0.0:
             watch_slow_start(f, p)
-        # up to the threshold; the rest of a long ACK counts as past it
+        # up to the threshold; the rest of a stretch ACK counts past it
         reached = math.floor(min(f.cwnd + acked, f.ssthresh))
         acked -= reached - f.cwnd
         f.cwnd = reached
@@ -163,7 +163,7 @@ def on_loss(f, p):
 
 @jit
 def on_timeout(f, p):
-    """The threshold is set, then all is forgotten (bictcp_reset, bictcp_hystart_reset)."""
+    """Set the threshold, then reset the state (bictcp_reset, bictcp_hystart_reset)."""
     on_loss(f, p)
     f.W_max = f.K = f.origin = f.W_reno = f.acks = 0.0
     f.cnt = f.last_cwnd = f.last_tick = 0.0
@@ -182,7 +182,7 @@ def start_round(f):
 
 @jit
 def train_is_long(f, p):
-    """ACKs at most 2 ms apart have come for half the least RTT."""
+    """ACKs at most 2 ms apart have arrived for half the least RTT."""
     if f.now - f.train_end > HYSTART_SPACING_S:
         return False
     f.train_end = f.now
@@ -202,11 +202,11 @@ def delay_has_grown(f):
 
 @jit
 def watch_slow_start(f, p):
-    """Slow start ends at this window when the path seems to be full (hystart_update)."""
+    """Slow start ends at this window when the path appears full (hystart_update)."""
     if f.cwnd < HYSTART_LOW_WINDOW_PKTS:
         return
     if f.now - f.rtt >= f.round_start - SAME_TIME_S:
-        start_round(f)  # what is acknowledged was sent in the last round
+        start_round(f)  # the acknowledged packet was sent in the last round
     if train_is_long(f, p):
         f.ssthresh = f.cwnd
     if delay_has_grown(f):

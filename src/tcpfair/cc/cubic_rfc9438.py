@@ -1,10 +1,10 @@
-"""CUBIC as the IETF has it.
+"""CUBIC of the IETF.
 
-Source: RFC 9438, sections 4.1 to 4.8 and 4.10. As in ``cubic``, beta is the part that is cut off: 1 - beta_cubic. Unlike
-Linux's it looks one smoothed RTT ahead, its target lies between the window and 1.5 windows, and the Reno-friendly window
-is taken at once, which grows as Reno's once it is back at the window before the reduction. Where cwnd = W_est would shrink
-the window, the window stays. Not here: HyStart++ (RFC 9406), spurious reductions undone (section 4.9), ECN. ns-3's
-TcpCubic follows Linux.
+Source: RFC 9438, sections 4.1 to 4.8 and 4.10. As in ``cubic``, beta is the part that a loss removes: 1 - beta_cubic.
+Unlike Linux it looks one smoothed RTT ahead, its target is between 1 and 1.5 windows, and the Reno-friendly window
+applies at once. That grows as Reno's after it has returned to the window before the reduction. Where cwnd = W_est would
+shrink the window, the window stays. Not modelled: HyStart++ (RFC 9406), spurious reductions undone (section 4.9), ECN.
+ns-3's TcpCubic follows Linux.
 """
 
 from __future__ import annotations

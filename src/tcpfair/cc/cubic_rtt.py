@@ -1,15 +1,15 @@
-"""CUBIC with K adjusted by the RTT: the proposal of kozu2014, its variants, and what it is compared with.
+"""CUBIC with K adjusted by the RTT: the proposal of kozu2014, its variants, and the methods it is compared with.
 
 Source: kozu2014. By default K of eq. 2 is divided by the cube root of the RTT (eq. 6); ``root = 3 - alpha`` is the
 variant of section 5.1. ``scaled_C = 1`` takes C' = C RTT for the window (eqs. 7-8; eq. 7 lacks the + W_max of eq. 1).
-``by_rtt = 0`` with ``x`` is the earlier method (eq. 9), x(RTT) being known from a plot only (fig. 14): each flow has its
-own value. ``constant_K = 1`` sets K = ``K_s`` (sections 3.3 and 3.4: 1 s and 5 s). Nothing but K changes then: C is still
-0.4 (section 5.2), so the curve starts at W_max - C K^3 rather than at the window after the loss (fig. 11), and the window
-hurries to it, or waits for it.
+``by_rtt = 0`` with ``x`` is the earlier method (eq. 9); only a plot shows x(RTT) (fig. 14), so each flow has its own
+value. ``constant_K = 1`` sets K = ``K_s`` (sections 3.3 and 3.4: 1 s and 5 s). Only K changes then: C is still 0.4
+(section 5.2), so the curve starts at W_max - C K^3 rather than at the window after the loss (fig. 11). The window jumps
+to the curve, or waits for it.
 
-The paper does not say in which unit the RTT is (milliseconds here: only then does a larger alpha give a longer RTT more,
-as section 5.1 says) nor which of a flow's RTTs it is: the least, which is what tcp_cubic.c has at hand, or the smoothed
-one. The rest is ``cubic``; kozu2014 ran Linux 2.6.32. Neither Linux nor ns-3 has this.
+The paper does not state the unit of the RTT. Here it is milliseconds: only then does a larger alpha give a longer RTT
+more, as section 5.1 states. Nor does it state which RTT of a flow it is: the least, which tcp_cubic.c has, or the
+smoothed one. The rest is ``cubic``; kozu2014 ran Linux 2.6.32. In neither Linux nor ns-3.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def rtt_number(f, p):
 
 @jit
 def adjust_K(f, p):
-    """At the start of an epoch, K of eq. 2 becomes the method's."""
+    """At the start of an epoch, replace K of eq. 2 by the method's."""
     if p.constant_K != 0.0:
         f.K = p.K_s
         return
@@ -75,7 +75,7 @@ def on_ack(f, p):
         return
     if f.epoch_start == 0.0:
         start_epoch(f, p)
-        if f.K > 0.0:  # 0: there is no W_max to return to
+        if f.K > 0.0:  # 0: no W_max to return to
             adjust_K(f, p)
     # eqs. 1 or 7, C' by eq. 8
     grow(f, p, step_to_curve(f, p.C * rtt_number(f, p) if p.scaled_C != 0.0 else p.C))

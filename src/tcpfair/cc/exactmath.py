@@ -7,7 +7,7 @@ import math
 from tcpfair.jit import jit
 
 LN2 = 0.6931471805599453
-# ln 2 in two parts: the first has 32 bits, so that a whole number times it is exact
+# ln 2 in two parts: the first has 32 bits, so that an integer times it is exact
 LN2_HIGH = 0.69314718036912381649
 LN2_LOW = 1.90821492927058770002e-10
 

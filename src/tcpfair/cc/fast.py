@@ -1,11 +1,10 @@
 """FAST TCP: the window goes to where alpha packets of the flow are queued.
 
-Source: Jin, Wei and Low, INFOCOM 2004, section IV. The window is updated in one RTT, spread over its ACKs, and left
-alone in the next; updates are at least 20 ms apart. A loss halves the window. alpha is to be set by the capacity: the
-authors' code is reported to have taken 8, 20 and 200 packets at 10, 100 and 1000 Mb/s, chosen by a flow's own
-throughput, which is not modelled. The paper leaves open how slow start ends: here as soon as the least RTT of a round
-shows alpha packets in the queue. Nor is its optional exponential growth without a queue modelled. In neither Linux nor
-ns-3.
+Source: Jin, Wei and Low, INFOCOM 2004, section IV. The window is updated in one RTT, spread over its ACKs, and kept in
+the next; updates are at least 20 ms apart. A loss halves the window. alpha must be set by the capacity: the authors'
+code reportedly used 8, 20 and 200 packets at 10, 100 and 1000 Mb/s, chosen by a flow's throughput, which is not
+modelled. The paper does not state how slow start ends: here when the least RTT of a round shows alpha packets in the
+queue. Its optional exponential growth without a queue is not modelled. In neither Linux nor ns-3.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def on_round(f, p):
     f.step = (f.target - w) / w
     if f.target < w:
         f.cwnd = max(f.target, MIN_WINDOW_PKTS)
-        f.ssthresh = min(f.ssthresh, f.cwnd)  # no slow start back
+        f.ssthresh = min(f.ssthresh, f.cwnd)  # no return to slow start
 
 
 @jit

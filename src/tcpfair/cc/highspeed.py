@@ -1,21 +1,21 @@
 """HighSpeed TCP: the larger the window, the faster the increase and the smaller the decrease.
 
-Source: RFC 3649, section 5; the table is made at import by the rule of its appendix B. Linux 2.6.22
-(net/ipv4/tcp_highspeed.c) has the same windows but for the last, and decreases rounded down to 1/256. Its reading of
-the table is kept: a row holds up to its window, where in the RFC it holds from there on, so that the increase is one
-packet per RTT larger (two from a window of 39 instead of 118). As there, the row is looked up when the window grows in
-congestion avoidance only: the loss that ends the first slow start halves. Its whole windows (``f.whole``) grow when the
-counter, to which every ACK adds the increase, reaches the window; what is above stays. Its stack halves the packets in
-flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part. ns-3's
-TcpHighSpeed reads the table as the kernel does.
+Source: RFC 3649, section 5; the table is computed at import by the rule of its appendix B. Linux 2.6.22
+(net/ipv4/tcp_highspeed.c) has the same windows except the last, and decreases rounded down to 1/256. This module reads
+the table as Linux does: a row applies up to its window, but in the RFC from its window on. So the increase is one
+packet per RTT larger (two from a window of 39 instead of 118). As in Linux, only growth in congestion avoidance looks
+up the row: the loss that ends the first slow start halves. Its whole windows (``f.whole``) grow when the counter, to
+which every ACK adds the increase, reaches the window; the excess remains. Its stack halves the packets in flight in
+recovery for any threshold, and slow start raises the window again: the engine's part. ns-3's TcpHighSpeed reads the
+table as the kernel does.
 
-``linux_2_6_13 = 1`` is the module as that kernel has it (ha2006), read at tag v2.6.13 of Linux's history. What differs
-was mended later, by the commits
+``linux_2_6_13 = 1`` is the module of that kernel (ha2006), read at tag v2.6.13 of Linux's history. Later commits fixed
+the differences:
 
-* 6150c22e of July 2006, "Fix AI updates": the row rises with the window and never falls, so that a flow once large keeps
-  the increase and the small decrease of a large window;
-* fb80a6e1 of June 2006: the increase is that of the row before, the RFC's; in row 1 there is none, and a window of up to
-  38 packets stays;
+* 6150c22e of July 2006, "Fix AI updates": the row rises with the window and never falls, so a flow that was once large
+  keeps the increase and the small decrease of a large window;
+* fb80a6e1 of June 2006: the increase is that of the row before, the RFC's; row 1 has none, so a window of up to 38
+  packets stays;
 * 5528e568 of May 2006: the window, already a packet larger, is taken from the counter.
 
 Limited slow start (RFC 3742) came with 738980ff in June 2006: 2.6.13 has none. In 2.6.22 it is off by default.
@@ -35,7 +35,7 @@ ROWS = 72
 
 
 def aimd_table() -> tuple[np.ndarray, np.ndarray]:
-    """Windows (packets) and parts cut off at a loss of rows 1 to 72 of RFC 3649, appendix B."""
+    """Windows (packets) and decreases at a loss of rows 1 to 72 of RFC 3649, appendix B."""
     w = np.arange(LOW_WINDOW, 100_000, dtype=float)
     # section 5: b(w) linear in log w from 0.5 to 0.1
     b = (HIGH_DECREASE - 0.5) * np.log(w / LOW_WINDOW) / math.log(HIGH_WINDOW / LOW_WINDOW) + 0.5

@@ -1,31 +1,30 @@
-"""H-TCP: the increase grows with the time since the last loss, the decrease just empties the queue.
+"""H-TCP: the increase grows with the time since the last loss; the decrease just empties the queue.
 
 Sources: Leith and Shorten, PFLDnet 2004 (increase, adaptive backoff); draft-leith-tcp-htcp-06 (RTT scaling); the exact
 steps from Linux 2.6.22 (net/ipv4/tcp_htcp.c), where
 
 * time counts from the end of the last recovery;
-* RTTs are whole milliseconds (the clock ticks of HZ = 1000), the increase before and after scaling is a whole number;
+* RTTs are whole milliseconds (the clock ticks of HZ = 1000), the increase before and after scaling is an integer;
 * RTT scaling divides by 100 ms over the least smoothed RTT, in eighths within 0.5 and 10;
-* a packet more takes the ACKs of a window over the increase, rounded up, and one more ACK; with whole windows
-  (``f.whole``) the increase is that of the last packet more or loss, so that the first packet after a recovery comes at
-  the pace before it;
-* RTT_max is learnt from the smoothed RTT, from four RTT_min after a recovery on and by 20 ms at a time, and fades by a
+* one packet of growth takes the ACKs of a window over the increase, rounded up, and one more ACK; with whole windows
+  (``f.whole``) the increase is that at the last growth or loss, so the first packet after a recovery comes at the pace
+  before it;
+* RTT_max follows the smoothed RTT, from four RTT_min after a recovery on and by 20 ms at a time, and shrinks by a
   twentieth at each loss;
-* the backoff adapts from the second loss on at which the throughput was within 20 % of that at the loss before.
+* the backoff adapts from the second loss on whose throughput was within 20 % of that at the loss before.
 
-The paper rounds nothing and takes the RTTs as they come. beta is in 1/128 with whole windows only. Not modelled: the
-kernel's undo of a mistaken reduction. ns-3's TcpHtcp has no RTT scaling and forgets the RTTs at each loss.
+The paper neither rounds nor filters the RTTs. beta is in 1/128 only with whole windows. Not modelled: the kernel's undo
+of a spurious reduction. ns-3's TcpHtcp has no RTT scaling and resets the RTTs at each loss.
 
-``linux_2_6_13 = 1`` is the module as that kernel has it (ha2006), read at tag v2.6.13 of Linux's history, whatever the
-arithmetic of windows. What differs was mended later, by the commits
+``linux_2_6_13 = 1`` is the module of that kernel (ha2006), read at tag v2.6.13 of Linux's history, with any window
+arithmetic. Later commits fixed the differences:
 
 * 50bf3e22 of March 2006, "Better time accounting": time is a number of RTTs since the loss times RTT_min. An RTT is
   counted when the ACKs since the last one exceed the window by one, which delayed ACKs make two round trips; the number
-  is of eight bits and starts again after 255 (4 s at 16 ms). At that count the increase is worked out anew, and at a loss;
-* 2c74088e of January 2006, "Fix accounting": each packet more counts as an RTT too, so that a fast increase makes itself
-  faster;
+  has eight bits and wraps after 255 (4 s at 16 ms). The increase is recomputed at that count and at a loss;
+* 2c74088e of January 2006, "Fix accounting": each packet of growth counts as an RTT too, so a fast increase accelerates itself;
 * 0bc6d90b of March 2006, "Account for delayed-ACKs": an ACK counts as one packet, however many it acknowledges;
-* 2a272f98 of October 2006, "fix integer overflow": the increase, in 1/128, has 16 bits and starts again at 512 packets.
+* 2a272f98 of October 2006, "fix integer overflow": the increase, in 1/128, has 16 bits and wraps at 512 packets.
 
 Its clock has the kernel's ticks: 1 ms here, 4 ms with HZ = 250, the default that 2.6.13 brought (kernel/Kconfig.hz).
 """
@@ -126,7 +125,7 @@ def pkts_per_rtt(f, p):
         # 100 ms over the RTT
         eighths = min(max(math.floor(800.0 / f.srtt_min_ms), 4.0), 80.0)
         factor = max(math.floor(8.0 * factor / eighths), 1.0)
-    # for this beta the mean rate of AIMD(1, 1/2)
+    # gives this beta the mean rate of AIMD(1, 1/2)
     increase = 2.0 * (1.0 - max(f.beta, p.beta_min)) * factor
     if p.linux_2_6_13 != 0.0:
         increase %= COUNTED_INCREASE_PKTS
@@ -136,7 +135,7 @@ def pkts_per_rtt(f, p):
 
 @jit
 def grow_by_acks(f, p):
-    """The window of Linux 2.6.13: ACKs are counted, for the packets more and for the round trips."""
+    """The window of Linux 2.6.13: ACKs count for growth and for round trips."""
     if f.rtt_acks > f.cwnd:
         f.rtts = (f.rtts + 1.0) % COUNTED_RTTS
         f.rtt_acks = 0.0

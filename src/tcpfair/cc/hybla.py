@@ -1,22 +1,22 @@
-"""TCP Hybla: a flow with a long RTT grows as fast as Reno would over the RTT of reference, 25 ms.
+"""TCP Hybla: a flow with a long RTT grows as fast as Reno at the reference RTT of 25 ms.
 
 Sources: Caini and Firrincieli, International Journal of Satellite Communications and Networking 22(5), 2004: with rho
 = RTT / RTT0, at least 1, slow start adds 2^rho - 1 packets per ACK, congestion avoidance rho^2 per window of ACKs. The
 steps are those of Linux 2.6.22 (net/ipv4/tcp_hybla.c): rho is that of the least smoothed RTT, slow start ends at the
 threshold exactly, the window at 65535 packets, and after a timeout slow start is Reno's (here until the threshold is
-reached, there until all is repaired).
+reached, in Linux until all losses are recovered).
 
-``fixed_point = 1`` keeps the kernel's arithmetic, which is felt: rho is a whole number of eighths, and the growth per
-ACK is rounded down to 1/128 packet. A window above 128 rho^2 packets does not grow at all (512 packets at 50 ms), and
-below it grows in steps. 0 is the paper's rule; slow start takes 2^rho by eighths in either case. Not in that kernel,
-nor here: the paper's scaled threshold, its estimate of the bandwidth for it, and its pacing. Without them the first
-slow start of a long path sends enormous bursts (255 packets per ACK at 200 ms). The kernel starts with a window of rho
-packets, here that is the scenario's. With whole windows (``f.whole``) fractions of a packet are kept beside the window,
-losses or not. ns-3's TcpHybla has RTT0 = 50 ms and no fixed point.
+``fixed_point = 1`` keeps the kernel's arithmetic, which matters: rho is an integer number of eighths, and the growth
+per ACK is rounded down to 1/128 packet. A window above 128 rho^2 packets does not grow at all (512 packets at 50 ms),
+and below it grows in steps. 0 is the paper's rule; slow start uses 2^rho by eighths in either case. Neither that kernel
+nor this module has the paper's scaled threshold, its estimate of the bandwidth for it, or its pacing. Without them the
+first slow start of a long path sends enormous bursts (255 packets per ACK at 200 ms). The kernel starts with a window
+of rho packets, this module with the scenario's. With whole windows (``f.whole``) fractions of a packet are stored
+separately, and losses do not reset them. ns-3's TcpHybla has RTT0 = 50 ms and no fixed point.
 
-``stack: ns2``: the module sets its clamp itself, over the receive window's, and ns-2 has no other limit, so that this first
-slow start goes on to thousands of packets; the window is rho packets after the first ACK; after a timeout all growth is
-Reno's until all is repaired.
+``stack: ns2``: the module sets its clamp itself, over the receive window's, and ns-2 has no other limit, so this first
+slow start continues to thousands of packets. The window is rho packets after the first ACK. After a timeout all growth
+is Reno's until all losses are recovered.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STATE = (
     "rho",
     "srtt_min",  # s
     "reno_start",  # 1: slow start after a timeout
-    "fraction",  # of a packet, beside a whole window: snd_cwnd_cents
+    "fraction",  # of a packet, in addition to a whole window: snd_cwnd_cents
 )
 WHOLE = True
 OWN_CLAMP = True
@@ -56,7 +56,7 @@ def power_of_two(rho):
 
 @jit
 def grow(f, pkts):
-    """``pkts`` more; to a whole window as soon as they make up packets."""
+    """Grow by ``pkts``; a whole window grows when they add up to packets."""
     f.cwnd += pkts
     if f.whole != TEXT:
         f.fraction += f.cwnd - math.floor(f.cwnd)

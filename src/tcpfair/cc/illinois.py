@@ -1,14 +1,14 @@
-"""TCP-Illinois: losses say when the window changes, the queueing delay says by how much.
+"""TCP-Illinois: losses decide when the window is reduced, the queueing delay decides by how much it changes.
 
 Sources: Liu, Basar and Srikant, VALUETOOLS 2006 (alpha = f1(da) and beta = f2(da) of the mean queueing delay da of a
 round, dm being the largest); constants and the exact steps from Linux 2.6.22 (net/ipv4/tcp_illinois.c): RTTs in whole
 microseconds, without those of recovery (there: of ACKs for retransmitted packets), Reno's alpha and beta below
 ``win_thresh`` and after a timeout, delayed-ACK compensation (growth counts acknowledged packets).
 
-``linux_2_6_22 = 1`` keeps a mistake of that kernel, corrected later: beta of the window is left instead of cut off.
-With full queues beta is 1/2 and nothing is seen of it; a loss without queueing leaves an eighth. 0 is the paper's
-decrease. alpha is in 1/128 and beta in 1/64 with whole windows (``f.whole``) only. ns-3's TcpIllinois cuts beta off and
-takes delays in milliseconds.
+``linux_2_6_22 = 1`` keeps a bug of that kernel, fixed later: a loss reduces the window to beta instead of by beta. With
+full queues beta is 1/2 and the bug has no effect; a loss without queueing leaves an eighth. 0 is the paper's decrease.
+alpha is in 1/128 and beta in 1/64 only with whole windows (``f.whole``). ns-3's TcpIllinois reduces by beta and
+measures delays in milliseconds.
 """
 
 from __future__ import annotations

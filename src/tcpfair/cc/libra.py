@@ -2,8 +2,8 @@
 
 Source: ogura section 2.3, eqs. 3-4, k by eq. 9 (fixed reference RTT) or eq. 15 (the reference RTT follows the queueing
 delay). ns-2's ``windowOption_ 2`` is the same with fixed k: ``stack: ns2`` has its steps (tcp.cc, opencwnd and slowdown),
-one packet an ACK at most, what is over a packet forgotten, RTTs in whole ticks. Marfia's full Libra has a scaled,
-delay-damped k and is in neither Linux nor ns-3.
+at most one packet per ACK, the excess discarded, RTTs in whole ticks. Marfia's full Libra has a scaled, delay-damped k
+and is in neither Linux nor ns-3.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NS2_TICKS_HZ = 1e4  # tcpTick_, see sources/ns2.py
 
 @jit
 def reference_rtt(f, p):
-    """RTT of the Reno flow to be matched: RTT_Reno_min, plus alpha = RTT - RTT_min when it follows the queue."""
+    """RTT of the reference Reno flow: RTT_Reno_min, plus alpha = RTT - RTT_min when it follows the queue."""
     return p.rtt_ref_s + p.follow_queue * (f.srtt - f.rtt_min)
 
 
@@ -37,7 +37,7 @@ def ticks(srtt_s):
 
 @jit
 def grow_as_ns2(f, step):
-    """A packet as soon as the steps of the ACKs are more than the window."""
+    """Grow by a packet when the steps of the ACKs exceed the window."""
     if f.cwnd < f.ssthresh:
         f.cwnd += 1.0
         return

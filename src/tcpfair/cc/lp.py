@@ -1,18 +1,18 @@
-"""TCP-LP: leaves the link to others as soon as the one-way delay rises.
+"""TCP-LP: yields the link to other flows when the one-way delay rises.
 
 Sources: Kuzmanovic and Knightly, INFOCOM 2003, section III; Linux 2.6.22 (net/ipv4/tcp_lp.c), the steps here: an early
 indication of congestion halves the window and starts an inference phase of three RTTs without growth; a second one
-during it sets the window to one packet. The delay comes from timestamps of 1 ms, smoothed by 1/8. Duplicate ACKs change nothing,
-and an answer to a packet that was sent again brings no delay (pkts_acked without a time stamp), as in ns-2.
+during it sets the window to one packet. The delay comes from timestamps of 1 ms, smoothed by 1/8. Duplicate ACKs have
+no effect, and an ACK for a retransmitted packet gives no delay (pkts_acked without a time stamp), as in ns-2.
 
 The paper keeps the least and largest delay; Linux replaces them at every indication by once and twice the smoothed
-delay, and leaves ssthresh alone, so that slow start follows. That makes the *absolute* delay count: here the clocks of
-both ends agree, as in ns-2, and the ACK needs half the path's RTT; what it waits in a bottleneck of its own counts as data's.
+delay, and does not change ssthresh, so slow start follows. So the *absolute* delay matters. Here the clocks of both
+ends agree, as in ns-2, and the ACK needs half the path's RTT; its wait in a reverse bottleneck counts as the data's.
 Between real hosts the offset of their clocks is added.
 
 Linux guesses the rate of the receiver's clock from the time stamps of consecutive ACKs, whose gaps are a few ticks: the
-guess wanders, and 1000/guess is an integer. At 1001 Hz it is 0 and at 500 Hz 2, and the delay becomes as large as the
-clock itself: an indication, and with it delays that forget the path. ns-3's TcpLp follows the same kernel file.
+guess drifts, and 1000/guess is an integer. At 1001 Hz it is 0 and at 500 Hz 2, and the delay becomes as large as the
+clock itself: an indication, and delays unrelated to the path. ns-3's TcpLp follows the same kernel file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def echoed_tick(f, p):
 
 @jit
 def one_way_delay(f, p):
-    """From the stamp of the packet to that of its ACK, ticks; 0 when it is not known (tcp_lp_owd_calculator)."""
+    """From the stamp of the packet to that of its ACK, ticks; 0 when unknown (tcp_lp_owd_calculator)."""
     hz = math.floor(1.0 / p.clock_s + 0.5)
     received = math.floor(f.answered / p.clock_s + 0.5)
     echoed = echoed_tick(f, p)
@@ -73,7 +73,7 @@ def take_delay(f, delay):
         f.owd8 += delay - math.floor(f.owd8 / 8.0)
     f.owd_min = min(f.owd_min, delay)
     if delay > f.owd_max:
-        # the largest but one, so that an outlier counts only when it comes again
+        # the second largest, so that an outlier counts only when it recurs
         if delay <= f.owd_max_next or f.owd_max_next == 0.0:
             f.owd_max = delay
         else:

@@ -1,8 +1,7 @@
 """TCP NewReno: Reno's window rules with NewReno's loss recovery, without SACK.
 
-Source: RFC 6582. One lost packet is repaired per round trip, on each partial acknowledgement.
-Linux has no such algorithm of its own (NewReno recovery is what its stack does without SACK); ns-3's TcpNewReno is
-Reno's window rule too.
+Source: RFC 6582. One lost packet is recovered per round trip, on each partial acknowledgement. Linux has no separate
+algorithm (its stack uses NewReno recovery without SACK); ns-3's TcpNewReno also has Reno's window rule.
 """
 
 from tcpfair.cc.reno import PARAMS, STATE, WHOLE, on_ack, on_loss

@@ -1,7 +1,7 @@
 """Ogura's proposal: Libra while the queue is empty, Alpha while it fills, Westwood's decrease.
 
-Source: ogura section 4, eqs. 18-20. The paper does not say when "the buffering starts"; here it is an RTT that exceeds the
-least RTT by more than ``queue_threshold_s``. Neither Linux nor ns-3 has it.
+Source: ogura section 4, eqs. 18-20. The paper does not state when "the buffering starts"; here it does when the RTT
+exceeds the least RTT by more than ``queue_threshold_s``. In neither Linux nor ns-3.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tcpfair.jit import jit
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm as the engine sees it; ``number`` is its place in the dispatch."""
+    """One algorithm for the engine; ``number`` is its place in the dispatch."""
 
     name: str
     number: int
@@ -43,7 +43,7 @@ def nothing(f, p):
 
 
 def _params(module) -> tuple[Param, ...]:
-    """A module's own parameters, and what Reno's rules read where they stand in for rules that it leaves out."""
+    """A module's own parameters, and those of Reno's rules where they replace missing rules."""
     own = {param.name for param in module.PARAMS}
     read_by = zip(("on_ack", "on_loss"), reno.PARAMS, strict=True)
     return (*module.PARAMS, *(param for rule, param in read_by if not hasattr(module, rule) and param.name not in own))
@@ -80,7 +80,7 @@ def algorithms() -> dict[str, Algorithm]:
 
 
 def algorithm(name: str) -> Algorithm:
-    """The algorithm called ``name``; InputError listing the known ones when there is none."""
+    """The algorithm called ``name``; InputError listing the known ones when it is unknown."""
     try:
         return algorithms()[name]
     except KeyError:
@@ -98,7 +98,7 @@ def dtypes() -> tuple:
 
 
 def param_values(name: str, overrides: dict[str, float]) -> dict[str, float]:
-    """All parameters of an algorithm with ``overrides`` applied; InputError for a name or a value that it cannot have."""
+    """All parameters of an algorithm with ``overrides`` applied; InputError for an invalid name or value."""
     params = {param.name: param for param in algorithm(name).params}
     values = {param.name: param.default for param in params.values()}
     for key, value in overrides.items():

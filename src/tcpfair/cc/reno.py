@@ -1,9 +1,8 @@
 """TCP Reno's window rules: AIMD(1, 1/2).
 
 Source: RFC 5681, sections 3.1 (slow start, congestion avoidance) and 3.2 (halving); bhatti2009 section IV-A with
-alpha = 1, beta = 0.5. As Linux's ``reno`` it is meant for SACK recovery.
-Linux 2.6.22 (net/ipv4/tcp_cong.c) grows by a whole packet after cwnd + 1 ACKs and rounds the half down: ``f.whole``.
-ns-3 is the same but for its integer window.
+alpha = 1, beta = 0.5. Like Linux's ``reno`` it has SACK recovery. Linux 2.6.22 (net/ipv4/tcp_cong.c) grows by a whole
+packet after cwnd + 1 ACKs and rounds the half down: ``f.whole``. ns-3 differs only in its integer window.
 """
 
 from __future__ import annotations

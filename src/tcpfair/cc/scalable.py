@@ -1,12 +1,12 @@
 """Scalable TCP: a fixed part of a packet per ACK, an eighth off at a loss.
 
 Sources: Kelly, Computer Communication Review 33(2), 2003 (0.01 packets per ACK, decrease 0.125); the constants are
-those of Linux 2.6.22 (net/ipv4/tcp_scalable.c), which takes 50 instead of 100 ACKs a packet to make up for delayed
-ACKs, without looking whether there are any. It has neither Kelly's legacy window of 16 packets, below which TCP is
-Reno, nor its halving there: below 50 packets the window grows as Reno's, and an eighth is cut off everywhere. The
-kernel's counter must exceed 50, so that one packet takes 51 ACKs (below, the window plus one). Its stack halves the
-packets in flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part.
-ns-3's TcpScalable takes 50 ACKs. Linux 2.6.13 (ha2006) has the same rules.
+those of Linux 2.6.22 (net/ipv4/tcp_scalable.c), which uses 50 instead of 100 ACKs a packet to compensate for delayed
+ACKs, without checking for them. It has neither Kelly's legacy window of 16 packets, below which TCP is Reno, nor its
+halving there: below 50 packets the window grows as Reno's, and every loss removes an eighth. The kernel's counter must
+exceed 50, so one packet takes 51 ACKs (below, the window plus one). Its stack halves the packets in flight in recovery
+for any threshold, and slow start raises the window again: the engine's part. ns-3's TcpScalable takes 50 ACKs. Linux
+2.6.13 (ha2006) has the same rules.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """TCP Vegas: keeps between alpha and beta packets in the queue.
 
 Sources: Brakmo and Peterson, IEEE JSAC 13(8), 1995, section III; Linux 2.6.22 (net/ipv4/tcp_vegas.c), the steps here.
-Its alpha, beta and gamma are 4, 8 and 2 half packets, and it rounds the backlog up to half packets, so that the window
-still grows at a backlog of 1.5 packets. It compares with the window of the round before, which its own last step has
-changed: a steady climb or fall is one packet every *second* RTT, in the paper every RTT. After a loss ssthresh stays at
-half of the window, and slow start takes back whatever Vegas gives below it. Later kernels mended both.
+Its alpha, beta and gamma are 4, 8 and 2 half packets, and it rounds the backlog up to half packets, so the window still
+grows at a backlog of 1.5 packets. It compares with the window of the round before, which its last step has changed: a
+steady rise or fall is one packet every *second* RTT, in the paper every RTT. After a loss ssthresh stays at half of the
+window, and slow start undoes any reduction by Vegas below it. Later kernels fixed both.
 
-The paper doubles the window every second RTT in slow start and has its own retransmission rules; Linux has Reno's. The
+The paper doubles the window every second RTT in slow start and has special retransmission rules; Linux has Reno's. The
 kernel's 32-bit product of window and RTT overflows at 2**31 packet microseconds; that is not modelled. ns-3's TcpVegas
 compares with the present window.
 """
@@ -64,10 +64,10 @@ def on_round(f, p):
     if f.in_loss != 0.0:
         return
     if f.restart != 0.0:
-        f.restart = 0.0  # the first round after a recovery is not a whole one
+        f.restart = 0.0  # the first round after a recovery is incomplete
         return
     if acks <= 2.0:
-        # perhaps all delayed: Reno's step of one ACK; in slow start on_ack has done it
+        # perhaps all ACKs were delayed: Reno's step of one ACK; in slow start on_ack has done it
         if not in_slow_start(f):
             additive_increase(f, 1.0)
         return

@@ -1,17 +1,17 @@
 """TCP Westwood+: Reno's increase; after a loss the window is the estimated bandwidth times the least RTT.
 
 Sources: Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001, section 2; Linux 2.6.22 (net/ipv4/tcp_westwood.c),
-whose filter this is: one bandwidth sample per RTT, of 50 ms at least, through two equal low-pass filters. As there,
-the RTTs are smoothed ones, ssthresh may be less than half of the window, and a timeout halves it. The estimate counts
-that the end of a recovery finds, so ssthresh follows it until then.
+which has this filter: one bandwidth sample per RTT, of at least 50 ms, through two equal low-pass filters. As there,
+the RTTs are smoothed, ssthresh may be less than half of the window, and a timeout halves it. The estimate at the end of
+a recovery applies, so ssthresh follows it until then.
 
-With ``stack: ns2`` it is the module as ns-2's TCP-Linux runs it: never told of the end of a recovery
-(CA_EVENT_COMPLETE_CWR), it goes into the recovery with the estimated window (min_cwnd) and comes out with at least half of
-the old one (ssthresh), which is more after slow start and with queues above the BDP. Clock, RTT and rate are whole numbers
-there, of milliseconds and of bytes per millisecond: the shares of flows with short RTTs hang on that.
+With ``stack: ns2`` it is the module as ns-2's TCP-Linux runs it. That never signals the end of a recovery
+(CA_EVENT_COMPLETE_CWR), so the flow enters recovery with the estimated window (min_cwnd) and leaves it with at least
+half of the old one (ssthresh), which is more after slow start and with queues above the BDP. Clock, RTT and rate are
+integers there, of milliseconds and of bytes per millisecond; the shares of flows with short RTTs depend on that.
 
 The paper samples at every ACK with a filter that depends on its spacing, and takes bandwidth times RTT_min after a
-timeout too (Linux: only with F-RTO, off in 2.6.22). On the other stacks there are no ticks. ns-3's
+timeout too (Linux: only with F-RTO, off in 2.6.22). The other stacks have no ticks. ns-3's
 TcpWestwoodPlus samples once per RTT too, through one Tustin filter.
 """
 
@@ -74,7 +74,7 @@ def take_in_ticks(f, p):
 
 @jit
 def bandwidth_delay_pkts(f):
-    """The window that fills the path and no queue."""
+    """The window that fills the path without a queue."""
     return max(rounded_down(f, f.bw_pps * f.srtt_min_s), MIN_WINDOW_PKTS)
 
 

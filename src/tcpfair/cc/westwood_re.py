@@ -22,6 +22,6 @@ def on_ack(f, p):
 
 @jit
 def on_loss(f, p):
-    # ogura eq. 2: cwnd = max(RTT_min / RTT * cwnd, cwnd / 2); no queue is known before the first RTT sample: halve
+    # ogura eq. 2: cwnd = max(RTT_min / RTT * cwnd, cwnd / 2); the queue is unknown before the first RTT sample: halve
     kept = f.rtt_min / f.rtt if f.rtt > 0.0 else 0.5
     f.ssthresh = max(kept * f.cwnd, f.cwnd / 2.0, MIN_WINDOW_PKTS)

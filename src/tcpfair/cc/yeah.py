@@ -1,15 +1,15 @@
 """YeAH-TCP: Scalable TCP while the queue is short, Reno otherwise, and a long queue is drained before it overflows.
 
 Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/tcp_yeah.c: cong_avoid, ssthresh), the
-steps and constants here. As there, a Scalable step takes one ACK more than the 100 (or the window) that the constant
-names. The queue is in whole packets, and so is what is cut off where windows are (``f.whole``). At a window of two
-packets the kernel's ssthresh falls to zero; at one it falls to -1, which is the largest unsigned number. ``stack: ns2``
-has both. A window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor
-does a flow whose threshold is -1 when the losses of a timeout are repaired: its window becomes that threshold
-(tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). In small windows beside greedy flows most YeAH flows
-of ns-2 end that way. On the other stacks ssthresh is at least two. After a loss that kernel halves the sending rate
-whatever ssthresh says, and slow start then makes up the difference; here recovery ends at ssthresh.
-ns-3's TcpYeah follows the same kernel file.
+steps and constants here. As there, a Scalable step takes one ACK more than the constant of 100 (or the window). The
+queue is in whole packets, and so is the decrease with whole windows (``f.whole``). At a window of two packets the
+kernel's ssthresh falls to zero; at one it falls to -1, which is the largest unsigned number. ``stack: ns2`` has both. A
+window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor does a flow
+whose threshold is -1 when the losses of a timeout are recovered: its window becomes that threshold
+(tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). Most YeAH flows of ns-2 with small windows end that
+way when they compete with greedy flows. On the other stacks ssthresh is at least two. After a loss that kernel halves
+the sending rate for any ssthresh, and slow start then makes up the difference; here recovery ends at ssthresh. ns-3's
+TcpYeah follows the same kernel file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WHOLE = True
 
 @jit
 def on_every_ack(f, p):
-    if f.whole != NS2 or f.advanced != 0.0:  # there duplicate ACKs give no RTT (tcp-linux.cc, recv: FLAG_NOT_DUP)
+    if f.whole != NS2 or f.advanced != 0.0:  # in ns-2 duplicate ACKs give no RTT (tcp-linux.cc, recv: FLAG_NOT_DUP)
         f.round_acks += 1.0
 
 
@@ -60,16 +60,16 @@ def on_round(f, p):
     acks = f.round_acks
     f.round_acks = 0.0
     if f.restart != 0.0 and f.whole != NS2:
-        # the first round after a recovery is not a whole one; in the kernel a new one begins with its end (tcp_vegas_enable)
+        # the first round after a recovery is incomplete; in the kernel a new one begins at its end (tcp_vegas_enable)
         f.restart = 0.0
         return
     if acks <= 2.0:
-        return  # perhaps all delayed
+        return  # perhaps all ACKs were delayed
     delay_s = f.round_rtt_min - f.rtt_min
     f.queue = math.floor(f.cwnd * delay_s / f.round_rtt_min)
     if f.queue > p.alpha or delay_s > f.rtt_min / p.phi:
         if f.queue > p.alpha and f.cwnd > f.cwnd_reno:
-            # precautionary decongestion, not below what Reno would have had among Reno flows
+            # precautionary decongestion, not below Reno's window among Reno flows
             f.cwnd = max(f.cwnd - rounded_down(f, min(f.queue / p.gamma, p.epsilon * f.cwnd)), f.cwnd_reno)
             f.ssthresh = max(f.cwnd, MIN_WINDOW_PKTS)
         if f.cwnd_reno <= MIN_WINDOW_PKTS:
@@ -87,7 +87,7 @@ def on_round(f, p):
 
 @jit
 def after_cut(f, p):
-    """The window less what a loss cuts off, packets; below zero for a window of one packet."""
+    """The window after a loss, packets; below zero for a window of one packet."""
     cut = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
     if f.slow_rounds < p.rho:
         cut = max(min(f.queue, cut), p.delta * f.cwnd)

@@ -1,16 +1,16 @@
 """The packet-level dumbbell simulator: N flows, one drop-tail bottleneck, compiled by numba.
 
-How it gets by without an event queue: with a FIFO bottleneck and constant propagation, the ACKs of a flow come back in
-the order in which its packets were handed over. A ring per flow holds their arrival times; the next event of the
-simulation is the least head of all rings, found by a winner tree. Lindley's recursion gives a packet's departure from the
-bottleneck as soon as it enters, so the queue holds no packets. The flow with the earliest event is run on until another
-flow is due (a *train*).
+The simulator needs no event queue. With a FIFO bottleneck and constant propagation, the ACKs of a flow return in the
+order in which its packets were sent. A ring per flow holds their arrival times. The next event of the simulation is the
+smallest head of all rings, found by a winner tree. Lindley's recursion gives a packet's departure from the bottleneck
+when it enters, so the queue stores no packets. The flow with the earliest event runs until another flow is due (a
+*train*).
 
 =============  ====================================================================================================
-`dumbbell`     scenario in, result out: :func:`~tcpfair.engine.dumbbell.run`; a run in pieces: ``Simulation``
-`setup`        the records of a run from those of its scenario, compiled
-`loop`         whose turn it is, what happens then, samples; all state is in records, so that a run can be continued
-`cruise`       the common case of that in one tight loop
+`dumbbell`     scenario in, result out: :func:`~tcpfair.engine.dumbbell.run`; a resumable run: ``Simulation``
+`setup`        the records of a run from the records of its scenario, compiled
+`loop`         selects the next flow, handles its event, samples; all state is in records, so a run can be resumed
+`cruise`       the common case of the loop, as one tight loop
 `endpoint`     the two ends of a flow: ACKs, recovery, timers, sending
 `link`         the bottleneck
 `clock`        the ticks of an emulator
@@ -20,8 +20,8 @@ flow is due (a *train*).
 `state`        the records
 =============  ====================================================================================================
 
-What is modelled. "Kernels" are the Linux versions that have the feature by default; where a version matters less, it is
-left out. Effects are those that a comparison of flows on one dumbbell can show.
+Modelled features. "Kernels" are the Linux versions that have the feature by default; some less relevant versions are
+omitted. Effects are those visible when flows on one dumbbell are compared.
 
 ==============================  ======  ==============================  ==========================================================
 feature                         engine  kernels                         effect, or where it is chosen
@@ -35,11 +35,11 @@ lower bound of the RTO          in      2.4 and later                   ``rto``:
                                                                         two packets a flow's share may halve
 RTT variation kept for one RTT  out     2.4 and later                   ``tcp_rtt_estimator``, mdev_max: longer timeouts for some
                                                                         RTTs after the RTT has changed by more than 50 ms
-first timeout                   in      3.1 and later (before: 3 s)     1 s; only without any RTT sample, as there is no handshake
+first timeout                   in      3.1 and later (before: 3 s)     1 s; only without any RTT sample (no handshake)
 handshake                       out     all                             data start with the first packet
 timer with packets in flight    out     all                             no spurious timeout; one may occur where a queue grows
                                                                         faster than the estimate of the RTT
-F-RTO, Eifel, DSACK undo        out     DSACK 2.4, F-RTO 2.6.24         nothing to undo without spurious timeouts or reordering
+F-RTO, Eifel, DSACK undo        out     DSACK 2.4, F-RTO 2.6.24         never used without spurious timeouts or reordering
 reordering                      out     all adapt to it                 jitter keeps a flow's packets in order; three later
                                                                         arrivals prove a loss
 early retransmit                out     3.5 to 4.10                     short flows and windows below four: fewer timeouts
@@ -61,6 +61,6 @@ emulator with a clock           in                                      ``tick_s
 outages, changes of rate        out
 ==============================  ======  ==============================  ==========================================================
 
-Without a reverse bottleneck the receivers are right behind the bottleneck and all propagation is on the way back, so that no
-interval delivers more than the link carries. With one, each direction has half of it.
+Without a reverse bottleneck the receivers are directly behind the bottleneck and all propagation delay is on the return
+path, so no interval delivers more than the link carries. With one, each direction has half of the delay.
 """

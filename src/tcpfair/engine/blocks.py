@@ -1,8 +1,8 @@
-"""Blocks of the arrays that all flows share: small at first, twice as large when a flow needs it.
+"""Blocks of the arrays that all flows share: small at first, doubled when a flow needs more.
 
-Short blocks stay in the processor's cache, and memory is used in proportion to what is in flight. A block that has become
-too small is left where it is: all that a flow leaves is less than what it has. A run stops between two events when one of
-the arrays could be too short for the next (``wants_room``); the caller makes it longer and goes on.
+Short blocks stay in the processor's cache, and memory use is proportional to the packets in flight. A block that has
+become too small is abandoned: all abandoned blocks of a flow are smaller than its current one. A run stops between two
+events when an array could be too short for the next event (``wants_room``); the caller enlarges it and resumes the run.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tcpfair.jit import jit, jit_inline
 # elements of a flow's first blocks
 FIRST_SLOTS = 64
 FIRST_LOSSES = 16
-LOG_RESERVE = 64  # rows that the events of one flow until the next look at `wants_room` cannot fill
+LOG_RESERVE = 64  # more rows than one flow's events can fill before the next check of `wants_room`
 
 
 @jit_inline
 def place(first, number, mask):
-    """Where element ``number`` of a block is: unsigned, which spares a test for negative indices."""
+    """The index of element ``number`` of a block: unsigned, which avoids a test for negative indices."""
     return np.uint64(first + (number & mask))
 
 
@@ -54,8 +54,8 @@ def _widener(name: str, head: str):
 widen_ring = _widener("ring", "rx_head")  # packets between bottleneck and receiver, and the marks of the next three
 widen_acks = _widener("acks", "acks_head")  # ACKs in flight
 widen_access = _widener("access", "access_head")  # packets on the access link
-widen_lost = _widener("lost", "resend")  # losses that wait for a retransmission or are not detected yet
-widen_got = _widener("got", "rx_nxt")  # what the receiver has beyond a hole
+widen_lost = _widener("lost", "resend")  # losses that await retransmission or detection
+widen_got = _widener("got", "rx_nxt")  # packets that the receiver has beyond a hole
 
 
 @jit
@@ -77,7 +77,7 @@ def first_blocks(run, e):
 
 @jit
 def blocks_of(e):
-    """Where a flow's blocks are and how large, for `give_blocks`."""
+    """Positions and sizes of a flow's blocks, for `give_blocks`."""
     return (
         (e.ring_first, e.ring_mask, e.ring_room),
         (e.acks_first, e.acks_mask, e.acks_room),
@@ -99,7 +99,8 @@ def give_blocks(e, blocks):
 
 @jit
 def reserve_for(run, e):
-    """What one flow may ask for between two looks at `wants_room`: all blocks up to its largest are less than twice that."""
+    """The most that one flow may request between two checks of `wants_room`: all its blocks sum to less than twice the
+    largest."""
     run.ring_reserve = max(run.ring_reserve, 2 * (e.ring_room + 1))
     run.acks_reserve = max(run.acks_reserve, 2 * (e.acks_room + 1))
     run.access_reserve = max(run.access_reserve, 2 * (e.access_room + 1))

@@ -1,11 +1,12 @@
 """The clock of an emulator: the bottleneck forwards packets, and the path releases them, only at multiples of ``tick_s``.
 
-The model is Dummynet (FreeBSD, sys/netinet/ip_dummynet.c, revision 1.100 of 2006; in revision 1.24 of 2000 its clock works the
-same way). There ``dummynet()`` runs once in each tick of the kernel's clock:
+The model is Dummynet (FreeBSD, sys/netinet/ip_dummynet.c, revision 1.100 of 2006; the clock of revision 1.24 of 2000 is
+the same). There ``dummynet()`` runs once in each tick of the kernel's clock:
 
 * Batch service. A queue earns the rate of its pipe for every tick and forwards as many packets as this credit covers
-  (``ready_event``). The rest of the credit is kept while packets wait, and is lost when the queue becomes empty. A packet that
-  finds the queue empty earns from the last tick on, and waits for one more tick at least (``dummynet_io``, ``SET_TICKS``).
+  (``ready_event``). Unused credit is kept while packets wait, and is lost when the queue becomes empty. A packet that
+  finds the queue empty earns credit from the last tick on, and waits for at least one more tick (``dummynet_io``,
+  ``SET_TICKS``).
 * Whole delays. A delay is truncated to whole ticks (``config_pipe``) and counts from the tick at which the packet was
   forwarded (``move_pkt``, ``transmit_event``).
 
@@ -14,9 +15,9 @@ and take ``s[n]`` at the rate of the link. Then ``f[n] = max(f[n-1], last_tick(a
 ``next_tick(f[n])``. The queue at ``t`` is the work ``f - last_tick(t)`` that no tick has covered yet, and a packet that finds
 more than ``buffer_pkts`` of it is dropped. (Dummynet compares whole packets: the head counts until it is forwarded.)
 
-Ticks count from 0 and are the same for both directions and for the path. ``jitter_s`` comes after the clock, as it belongs to
-what is behind the emulator. Only the emulator has the clock: hosts, their links and their timers run in continuous time. What is
-due for several flows at one tick happens in the order of the flows, unless jitter of the hosts keeps them apart.
+Ticks count from 0 and are the same for both directions and for the path. ``jitter_s`` comes after the clock, because it
+arises behind the emulator. Only the emulator has the clock: hosts, their links and their timers run in continuous time.
+Simultaneous events of several flows are handled in the order of the flows, unless jitter of the hosts separates them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from tcpfair.jit import jit
 
-EARLY = 1e-6  # of a tick: what comes that much before a tick is at it, so that rounding cannot cost a tick
+EARLY = 1e-6  # of a tick: a time that close before a tick counts as the tick, so that rounding cannot cost a tick
 
 
 @jit

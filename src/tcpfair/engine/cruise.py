@@ -1,8 +1,8 @@
-"""The common case in one tight loop: data in order, nothing lost that the sender knows of, ACKs with a free way back.
+"""The common case in one tight loop: data in order, no loss detected, ACKs without a reverse bottleneck.
 
-Nearly all events of most runs are of this kind. What :func:`tcpfair.engine.loop.handle` would do with them, step by step
-and bit by bit, is done here for a whole train. What changes with every packet is in locals, few enough for the registers;
-what stays, and what a rare path changes, is read where it stands. Everything else is left to `handle`.
+Nearly all events of most runs are of this kind. This loop handles a whole train of them with bit-identical results to
+:func:`tcpfair.engine.loop.handle`. Values that change with every packet are in locals, few enough for the registers.
+Constants, and values that a rare path changes, are read from the records. All other events are left to `handle`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 
 @jit_inline
 def may_cruise(e, f, link):
-    """Whether the sender knows of no loss, the receiver has no hole, and no ACK is owed."""
+    """Whether the sender has detected no loss, the receiver has no hole, and no ACK is pending."""
     trouble = e.in_recovery | e.after_timeout | e.lost_out | (e.shown - e.resend) | e.holds | e.out_of_order | e.unacked
     special = (1 - e.reliable) | link.special
     return (trouble | special) == 0 and f.srtt > 0.0 and (f.cwnd <= e.rwnd or e.stack != NS2)
@@ -41,7 +41,7 @@ def put_on_access(links, e, access, seq, now, enter_s):
 
 @jit_inline
 def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq, sent_s, again):
-    """What :func:`tcpfair.engine.link.enter_bottleneck` does, with the fields that change in the caller's locals.
+    """:func:`tcpfair.engine.link.enter_bottleneck` with the changing fields in the caller's locals.
 
     Returns the new ``tail`` and ``free_s``.
     """
@@ -73,8 +73,8 @@ def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq,
 
 @jit_inline
 def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
-    """Handle this flow's events from ``now`` on while they are ordinary and before ``limit``; returns the time of the first
-    that is not, and how many were handled. The caller has asked :func:`may_cruise`."""
+    """Handle this flow's events from ``now`` on while they are ordinary and before ``limit``. Return the time of the
+    first other event and the number handled. The caller must check :func:`may_cruise` first."""
     if now != e.next_arrival_s and now != e.next_emission_s:
         return now, 0
     link = links[e.direction]
@@ -82,7 +82,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
     next_arrival_s, waits, free_s = e.next_arrival_s, e.waits_for_second, link.free_s
     first_received, first_sent, first_tail = rx_nxt, snd_nxt, tail
     ack_every, round_start_s = e.ack_every, e.round_start_s
-    last_seq = np.int64(0)  # after its stop a flow sends nothing
+    last_seq = np.int64(0)  # after its stop a flow sends no data
     if now < e.stop_s:
         last_seq = e.size
         limit = min(limit, e.stop_s)
@@ -93,7 +93,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
     last_s = now
     while now < limit:
         if likely(next_arrival_s <= e.next_emission_s):
-            # the packet whose arrival calls for an ACK
+            # the packet whose arrival triggers an ACK
             newest = rx_head + waits
             slot = ring[place(e.ring_first, newest, e.ring_mask)]
             if unlikely(slot.seq != rx_nxt + waits or (slot.again | slot.losses_shown) != 0 or ack_every != waits + 1):
@@ -116,7 +116,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
                 f.advanced, f.repaired, f.answered = 1.0, 0.0, now - 0.5 * e.rtt_s
                 call_on_every_ack(e.algorithm, f, p)
             if likely(f.cwnd <= e.rwnd):
-                if likely(f.whole == TEXT):  # inlined, the rules lose what they have for whole windows
+                if likely(f.whole == TEXT):  # inlining removes the rules' code for whole windows
                     call_on_ack_inlined(e.algorithm, f, p)
                 else:
                     call_on_ack(e.algorithm, f, p)
@@ -131,7 +131,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
                 window = e.rwnd
                 if e.stack == NS2:
                     f.cwnd = window
-            # what arrives next: see endpoint.expect
+            # the next arrival: see endpoint.expect
             waits = np.int64(0)
             next_arrival_s = NEVER
             if likely(rx_head < tail):

@@ -2,7 +2,7 @@
 
 The rules are compiled into a flat ``if``/``elif`` chain, which LLVM turns into a jump table: a call costs about 3 ns. A tuple of
 first-class functions costs 10 ns a call and a load from the cache per function at start-up. The chain is generated from
-the registry, so that adding an algorithm touches no other file.
+the registry, so adding an algorithm changes no other file.
 """
 
 from __future__ import annotations

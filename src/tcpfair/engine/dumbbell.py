@@ -1,4 +1,4 @@
-"""Runs of the simulator from Python: a scenario in, a result out, all at once or piece by piece."""
+"""Runs of the simulator from Python: a scenario in, a result out, in one call or step by step."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from tcpfair.units import bdp_pkts
 _LOG_ROWS = 4096
 _POOL_SLOTS = 256
 _BLOCK_TYPES = {"ring": SLOT, "acks": ACK_SLOT, "access": PACKET, "lost": PACKET, "got": np.dtype(np.uint8)}
-_BYTES_A_SAMPLE = 80  # of one flow, with the copy that is the result
+_BYTES_A_SAMPLE = 80  # of one flow, with its copy in the result
 _BYTES_A_FLOW = 6000  # records and first blocks
-_BYTES_AN_ARRIVAL = 120  # of a short flow to come, while all are put in order of time
+_BYTES_AN_ARRIVAL = 120  # of a future short flow, while all are sorted by time
 _BYTES_IN_FLIGHT = 128  # of a packet: a slot, and blocks that have become too small
 GB = 1e9
 _ROUNDING = 1e-9  # of a sample: a duration of 2.4 s has 24 samples of 0.1 s
-_LONGEST_DRAW = 37.0  # means of an exponential variate made from 53 bits: -ln(2^-53)
+_LONGEST_DRAW = 37.0  # means of an exponential variate from 53 bits: -ln(2^-53)
 
 
 @dataclass(frozen=True)
 class DumbbellResult(Result):
-    """A result, and what only this simulator can tell."""
+    """A result, with outputs that only this simulator has."""
 
     ends: np.ndarray  # records of state.ENDPOINT at the end, one per flow
     links: np.ndarray  # records of state.LINK at the end
@@ -65,9 +65,9 @@ class DumbbellResult(Result):
 def run(scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:
     """Simulate one scenario with one seed.
 
-    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`. Events are logged when the scenario records
-    them or ``log_events`` says so. Raises InputError for an unknown algorithm or parameter, and for a run that needs more
-    memory than this machine has.
+    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`. Events are logged when the scenario
+    records them or with ``log_events``. Raises InputError for an unknown algorithm or parameter, and for a run that
+    needs more memory than this machine has.
     """
     simulation = Simulation(scenario, seed, log_events)
     simulation.advance(scenario.duration_s)
@@ -75,7 +75,7 @@ def run(scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResu
 
 
 class Simulation:
-    """A run that can be stopped and continued: where it stops changes nothing of what it gives.
+    """A run that can be stopped and resumed. Where it stops does not affect its results.
 
     Arguments and errors are those of :func:`run`.
     """
@@ -121,7 +121,7 @@ class Simulation:
         return float(self.links[0]["samples"] * self.scenario.sample_s)
 
     def advance(self, until_s: float) -> None:
-        """Simulate on to ``until_s``, at most to the end."""
+        """Continue the simulation to ``until_s``, at most to the end."""
         while True:
             status = simulate(
                 self.links,
@@ -146,7 +146,7 @@ class Simulation:
             self._make_room()
 
     def result(self) -> DumbbellResult:
-        """What has been simulated so far."""
+        """The results so far."""
         samples = int(self.links[0]["samples"])
         out, link_out, web_out = self._out[:, :samples], self._link_out[:, :, :samples], self._web_out[:, :, :samples]
         counts = link_out.astype(np.int64)
@@ -173,7 +173,7 @@ class Simulation:
         )
 
     def _add_slots(self, slots: int) -> None:
-        """Room for ``slots`` more short flows at a time. The first row after the long flows stands for the next arrival."""
+        """Add ``slots`` slots for short flows. The first row after the long flows represents the next arrival."""
         first = max(len(self._ends), len(self.scenario.flows) + 1)
         there_bytes = memory_bytes()
         if (first + slots) * _BYTES_A_FLOW > there_bytes:
@@ -194,7 +194,7 @@ class Simulation:
         self._keys, self._winners = keys, _longer(self._winners, len(self._winners), 2 * leaves)
 
     def _make_room(self) -> None:
-        """Twice the room for each array that is too short for what one flow may still ask for."""
+        """Double each array that is too short for the further requests of one flow."""
         run = self.links[0]
         for name, array in self._blocks.items():
             used, reserve = int(run[f"{name}_used"]), int(run[f"{name}_reserve"])
@@ -206,7 +206,7 @@ class Simulation:
 
 
 def _longer(rows: np.ndarray, used: int, size: int) -> np.ndarray:
-    """An array of ``size`` rows that begins with the first ``used`` of ``rows``; what is not used takes no memory yet."""
+    """An array of ``size`` rows that begins with the first ``used`` of ``rows``; unused rows take no memory yet."""
     try:
         longer = np.zeros(size, rows.dtype)
     except MemoryError:
@@ -221,7 +221,7 @@ def _longer(rows: np.ndarray, used: int, size: int) -> np.ndarray:
 def refuse_what_does_not_fit(scenario) -> None:
     """InputError when samples, flows, arrivals and packets in flight need more memory than this machine has left.
 
-    Says which of them needs most. Infinite values are refused with it: nothing of a run may be infinite but limits.
+    The message names the largest of them. Infinite values are refused, too: only limits may be infinite.
     """
     n = len(scenario.flows)
     samples = scenario.duration_s / scenario.sample_s
@@ -255,7 +255,7 @@ def refuse_what_does_not_fit(scenario) -> None:
 
 
 def _most_in_flight(scenario) -> float:
-    """Packets that paths, buffers and the first windows and own links of senders may hold."""
+    """Packets that paths, buffers, initial windows and the senders' links may hold."""
     fastest_bps = max(scenario.capacity_bps, scenario.reverse_bps)
     longest_s = max(flow.rtt_s for flow in scenario.every_flow)
     for web in scenario.web:
@@ -278,7 +278,7 @@ def _given(scenario, seed: int) -> np.ndarray:
 
 
 def _given_flows(flows) -> np.ndarray:
-    """Flows, or the flows of sources, as records, with what their algorithms ask for."""
+    """Flows, or the flows of sources, as records, with the requirements of their algorithms."""
     rows = np.zeros(len(flows), GIVEN_FLOW)
     for row, flow in zip(rows, flows, strict=True):
         chosen = algorithm(flow.cc)

@@ -31,12 +31,12 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
-NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond what is in flight, at the end of a recovery
+NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond the packets in flight, at the end of a recovery
 
 
 @jit
 def log_event(links, log, flow, kind, f, now, before, after):
-    """Append to the event log, where there is one."""
+    """Append to the event log, if the run has one."""
     run = links[0]
     if log.size == 0:
         return
@@ -58,7 +58,7 @@ def log_event(links, log, flow, kind, f, now, before, after):
 
 @jit_inline
 def receive(links, e, ring, got):
-    """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
+    """The packet at the head of the ring arrives. Returns True when it must be acknowledged at once."""
     if e.waits_for_second == 1:
         take_first(e, ring)
     slot = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
@@ -110,7 +110,7 @@ def take_first(e, ring):
 
 @jit_inline
 def take_marks(e, slot):
-    """The next ACK will tell which losses this arrival shows."""
+    """Record the losses that this arrival shows for the next ACK."""
     if unlikely(slot.losses_shown != 0):
         e.losses_unshown += losses_shown_by(slot)
         slot.losses_shown = 0
@@ -118,7 +118,7 @@ def take_marks(e, slot):
 
 @jit_inline
 def expect(e, ring):
-    """When the receiver has to act next: at the first packet under way, or at the second if it says nothing to the first."""
+    """The receiver's next event: the arrival of the first packet in flight, or of the second if the first triggers no ACK."""
     if unlikely(e.rx_head >= e.tail):
         e.next_arrival_s = NEVER
         return
@@ -137,8 +137,8 @@ def expect(e, ring):
 def count_at_receiver(links, e, ring, got, at_s):
     """Packets that the receiver has at time ``at_s``: in order, and first arrivals.
 
-    An ACK without a way of its own is heard together with the arrival that it answers, ``back_s`` after it, so that the
-    ring has packets that have arrived; and the first of two that one ACK answers.
+    Without a reverse bottleneck an ACK and its arrival are one event, ``back_s`` after the arrival. So the ring
+    contains packets that have arrived, and the first of two packets that share an ACK.
     """
     first, last = e.rx_head, e.tail
     while first < last:  # the ring is in order of arrival
@@ -165,7 +165,7 @@ def count_in_order(links, e, ring, got, end):
     for k in range(e.rx_head, end):
         seq = ring[place(e.ring_first, k, e.ring_mask)].seq
         make_room_for(links, e, got, seq)
-        got[place(e.got_first, seq, e.got_mask)] += 2  # not the receiver's mark: it is taken back below
+        got[place(e.got_first, seq, e.got_mask)] += 2  # not the receiver's mark: it is removed below
     nxt = e.rx_nxt
     while nxt - e.rx_nxt <= e.got_mask and got[place(e.got_first, nxt, e.got_mask)] != 0:
         nxt += 1
@@ -179,7 +179,7 @@ def count_in_order(links, e, ring, got, end):
 
 @jit_inline
 def take_rtt_sample(e, f, now, sent_s):
-    """RFC 6298, section 2, gains 1/8 and 1/4; what follows from it for the timer: loop.next_event_s."""
+    """RFC 6298, section 2, gains 1/8 and 1/4; the timer itself is in loop.next_event_s."""
     rtt = now - sent_s
     f.rtt = rtt
     if unlikely(f.srtt == 0.0):
@@ -214,9 +214,9 @@ def show_losses(e, lost, losses):
 
 @jit_inline
 def packets_out(e):
-    """The pipe of RFC 6675: handed over, not arrived, not known to be lost.
+    """The pipe of RFC 6675: packets sent, not arrived, and not detected as lost.
 
-    Without SACK the sender cannot know that more than one packet is missing: losses that wait count as in flight.
+    Without SACK the sender cannot detect more than one missing packet: losses that await retransmission count as in flight.
     """
     pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown)
     if e.recovery != SACK and e.after_timeout == 0:
@@ -226,7 +226,7 @@ def packets_out(e):
 
 @jit
 def enter_recovery(links, e, f, p, log, flow, now):
-    """A congestion event: the algorithm sets ssthresh, the reduction brings the window there."""
+    """A congestion event: the algorithm sets ssthresh, and the reduction brings the window to it."""
     before = f.cwnd
     f.now = now
     call_on_loss(e.algorithm, f, p)
@@ -234,7 +234,7 @@ def enter_recovery(links, e, f, p, log, flow, now):
     e.reductions += 1
     e.in_recovery = 1
     e.recover_seq = e.snd_nxt
-    e.resend_now = 1 if e.shown > e.resend else 0  # the first retransmission goes out whatever the window says
+    e.resend_now = 1 if e.shown > e.resend else 0  # the first retransmission is sent regardless of the window
     if e.stack == NS2:
         begin_as_ns2(e, f, before)
     elif e.stack == OWN_AGENT:
@@ -250,7 +250,7 @@ def enter_recovery(links, e, f, p, log, flow, now):
 
 @jit
 def begin_as_ns2(e, f, before):
-    """ns-2's TCP-Linux (tcp-linux.cc, tcp_fastretrans_alert): the window falls at once, what is in flight by halves."""
+    """ns-2's TCP-Linux (tcp-linux.cc, tcp_fastretrans_alert): the window falls at once, the flight by halves."""
     e.resend_now = 0  # the limit lets one out
     e.halving_limit = np.int64(before)
     f.cwnd = f.min_cwnd if f.min_cwnd > 0.0 else math.floor(e.halving_floor * f.ssthresh)
@@ -258,7 +258,7 @@ def begin_as_ns2(e, f, before):
 
 @jit
 def begin_as_own_agent(e, f, now):
-    """ns-2's own agents (tcp-sack1.cc, dupack_action): what is lost counts as in flight until a partial ACK takes it off."""
+    """ns-2's own agents (tcp-sack1.cc, dupack_action): a lost packet counts as in flight until a partial ACK removes it."""
     e.pipe = e.snd_nxt - e.una - OWN_DUPACKS
     e.rto_base_s = now
     f.cwnd = f.min_cwnd
@@ -266,7 +266,7 @@ def begin_as_own_agent(e, f, now):
 
 @jit
 def holes_waiting(e, lost):
-    """Packets that ns-2's own agents may send again: before a timeout each but once. The first of them comes to the head."""
+    """Packets that ns-2's own agents may retransmit: before a timeout, each only once. The first is moved to the head."""
     for k in range(e.resend, e.shown):
         packet = lost[place(e.lost_first, k, e.lost_mask)]
         if e.holds != TIMER or packet.again == 0:
@@ -306,10 +306,11 @@ def restart_timer_as_own_agent(e, now):
 
 @jit
 def end_as_ns2(e, f):
-    """There the scoreboard is cleared: all that is not acknowledged counts as in flight.
+    """ns-2 clears the scoreboard: all packets that are not acknowledged count as in flight.
 
-    A threshold below zero (YeAH's after a timeout at a window of one packet) is huge in unsigned numbers. The new window is
-    that number as a signed integer, hence negative: nothing is sent until a timer expires, which requires data in flight.
+    A threshold below zero (YeAH's after a timeout at a window of one packet) is huge as an unsigned number. The new
+    window is that number as a signed integer, hence negative. No data is sent until a timer expires, which requires
+    data in flight.
     """
     if f.cwnd < f.ssthresh:
         f.cwnd = min(f.ssthresh, np.float64(e.snd_nxt - e.una) + NS2_BURST_PKTS)
@@ -321,7 +322,7 @@ def end_as_ns2(e, f):
 
 @jit_inline
 def update_as_ns2(links, e, f, p, log, flow, now, loss_shown):
-    """``update_recovery`` in ns-2's TCP-Linux. After a timeout the end is the same, and a further loss is a reduction."""
+    """``update_recovery`` in ns-2's TCP-Linux. After a timeout the end stays the same, and a further loss is a reduction."""
     e.una = e.rcv_nxt
     if (e.in_recovery == 1 or e.after_timeout == 1) and e.una >= e.recover_seq:
         if e.in_recovery == 1:
@@ -339,7 +340,7 @@ def update_as_ns2(links, e, f, p, log, flow, now, loss_shown):
 
 @jit_inline
 def allow_while_halving(e, allowed):
-    """A packet for every second ACK that brings one out, until the window allows more (tcp-linux.cc, send_much)."""
+    """A packet for every second ACK that triggers one, until the window allows more (tcp-linux.cc, send_much)."""
     out = packets_out(e)
     e.halving_limit = min(e.halving_limit, out + 1)
     if e.halving_limit > out:
@@ -363,7 +364,7 @@ def reduce_proportionally(e, f):
 
 @jit_inline
 def halve_rate(e, f):
-    """A packet less for every second ACK, and no more than one above what is in flight (Linux 2.6.22, tcp_cwnd_down)."""
+    """One packet less for every second ACK, and at most one above the flight (Linux 2.6.22, tcp_cwnd_down)."""
     f.cwnd_cnt += 1.0
     if f.cwnd_cnt == 2.0:
         f.cwnd_cnt = 0.0
@@ -398,7 +399,7 @@ def leave_recovery(links, e, f, log, flow, now):
 
 @jit_inline
 def update_recovery(links, e, f, p, log, flow, now):
-    """Where this ACK leaves the sender: in recovery, out of it, or entering it."""
+    """Update the recovery state with this ACK: stay, leave or enter."""
     advanced = e.rcv_nxt > e.una
     e.una = e.rcv_nxt
     if e.after_timeout == 1 and e.una >= e.recover_seq:
@@ -415,9 +416,9 @@ def update_recovery(links, e, f, p, log, flow, now):
 
 @jit_inline
 def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_shown, newest_sent_s):
-    """The sender takes in an ACK for ``arrived`` packets, of which the newest was sent at ``newest_sent_s``.
+    """The sender processes an ACK for ``arrived`` packets, of which the newest was sent at ``newest_sent_s``.
 
-    ``repaired`` of them had been lost and were sent again.
+    ``repaired`` of them had been lost and were retransmitted.
     """
     e.lost_out -= repaired
     f.now = now
@@ -434,7 +435,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
         f.repaired = np.float64(repaired > 0)
         f.answered = now - 0.5 * e.rtt_s
         call_on_every_ack(e.algorithm, f, p)
-    # Linux's window grows with what is acknowledged in order, after a recovery (tcp_ack); the texts' with every ACK
+    # after a recovery Linux's window grows with packets acknowledged in order (tcp_ack); the texts' with every ACK
     in_order = e.in_recovery == 0 and e.rcv_nxt > e.una
     grows = f.whole == TEXT or in_order
     trouble = losses_shown | e.lost_out | e.in_recovery | e.after_timeout | (1 - e.reliable)
@@ -454,9 +455,9 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
 
 @jit_inline
 def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows):
-    """The window and what is known to be lost, where something is, in ns-2's stack and without retransmissions."""
+    """The window and the detected losses, if any, in ns-2's stack and without retransmissions."""
     if e.stack == NS2 and in_order:
-        # before losses are looked at (tcp-linux.cc, recv)
+        # before losses are examined (tcp-linux.cc, recv)
         call_on_ack(e.algorithm, f, p)
         f.cwnd = min(f.cwnd, e.rwnd)
     highest_lost = np.int64(-1)
@@ -472,12 +473,12 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
             e.una = e.rcv_nxt
     else:
         e.una = e.rcv_nxt
-        e.resend = e.shown  # nothing is sent again
+        e.resend = e.shown  # no retransmissions
         # RFC 4341, section 5: one congestion event per window of data
         if highest_lost >= e.reduced_seq:
             reduce_at_once(links, e, f, p, log, flow, now)
     if e.stack == NS2 or (e.stack == OWN_AGENT and e.in_recovery == 1):
-        pass  # done above, whatever the reduction
+        pass  # done above for every kind of reduction
     elif e.in_recovery == 1:
         if e.reduction == PRR:
             reduce_proportionally(e, f)
@@ -489,7 +490,7 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
 
 @jit_inline
 def hear_receiver(links, e, f, p, lost, log, flow, now):
-    """An ACK without a way of its own: what the receiver knows now, the sender knows."""
+    """An ACK without a reverse bottleneck: the sender gets the receiver's current state."""
     arrived, repaired, losses_shown = e.unacked, e.repaired, e.losses_unshown
     e.head = e.rx_head
     e.rcv_nxt = e.rx_nxt
@@ -515,7 +516,7 @@ def hear_ack(links, e, f, p, acks, lost, log, flow, now):
 
 @jit
 def timeout(links, e, f, p, ring, lost, log, flow, now):
-    """RFC 6298, section 5: nothing is in flight any more, all that has not arrived is lost."""
+    """RFC 6298, section 5: the flight becomes empty, and every packet that has not arrived counts as lost."""
     before = f.cwnd
     f.now = now
     if e.after_timeout == 0 or e.stack >= NS2:
@@ -554,7 +555,7 @@ def clear_marks(e, ring):
 
 @jit
 def ask_receiver(e, lost):
-    """ACKs were dropped: the first packet that the sender misses goes out, and its ACK tells what has arrived."""
+    """ACKs were dropped: the first unacknowledged packet is sent again, and its ACK reports what has arrived."""
     if e.shown > e.resend and lost[place(e.lost_first, e.resend, e.lost_mask)].seq == e.una:
         e.resend_now = 1
     else:
@@ -563,7 +564,7 @@ def ask_receiver(e, lost):
 
 @jit_inline
 def collect_losses(e, lost):
-    """Everything that is missing, in order of sequence numbers, waits for retransmission."""
+    """Queue all missing packets for retransmission, in order of sequence numbers."""
     e.holds = 0
     for i in range(e.shown, e.lost_tail):
         if lost[place(e.lost_first, i, e.lost_mask)].again == 0:
@@ -608,7 +609,7 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
 
 @jit_inline
 def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
-    """What there is to be sent again goes first; ns-2's stack has rules of its own for what the window allows."""
+    """Send retransmissions first; ns-2's stack has separate rules for what the window allows."""
     allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
     if e.halving_limit > 0:
         allowed = allow_while_halving(e, allowed)
@@ -650,7 +651,7 @@ def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
 
 @jit_inline
 def hand_over(links, e, ring, lost, access, seq, again, now):
-    """Give a packet to the access link, which spaces packets by its own service time and may add jitter."""
+    """Pass a packet to the access link, which spaces packets by its service time and may add jitter."""
     e.sent += 1
     if likely(e.stack != OWN_AGENT) or e.snd_nxt - e.una == 1:
         e.rto_base_s = now
@@ -660,7 +661,7 @@ def hand_over(links, e, ring, lost, access, seq, again, now):
     enter_s = max(now, e.access_free_s)
     e.access_free_s = enter_s + e.access_service_s
     if e.stack >= NS2:
-        enter_s = e.access_free_s  # its links pass a packet on when they have all of it
+        enter_s = e.access_free_s  # its links forward a packet after receiving all of it
     if e.access_jitter_s > 0.0:
         enter_s = e.last_enter_s = jittered(links[e.direction], e, enter_s, e.access_jitter_s, e.last_enter_s)
     if e.access_head == e.access_tail and enter_s <= now:

@@ -8,20 +8,20 @@ from tcpfair.engine.rng import packets_to_loss, uniform
 from tcpfair.engine.state import DUPLICATE, NEW, NS2
 from tcpfair.jit import jit, jit_inline, unlikely
 
-SHOWN_WITHIN = 5  # the arrivals after a loss that may be marked as showing it
-LOST_AGAIN = 1 << 16  # what a mark counts for in ns-2's stack if it is of a retransmission
+SHOWN_WITHIN = 5  # arrivals after a loss that may be marked as revealing it
+LOST_AGAIN = 1 << 16  # weight of a mark of a retransmission in ns-2's stack
 
 
 @jit
 def set_path(e, tick_s):
-    """Propagation from the bottleneck on, of which an emulator's clock knows whole ticks only."""
+    """Propagation from the bottleneck on; with an emulator's clock in whole ticks."""
     e.path_s = last_tick_s(tick_s, e.rtt_s / 2.0 if e.two_way == 1 else e.rtt_s)
     e.back_s = 0.0 if e.two_way == 1 else e.path_s
 
 
 @jit_inline
 def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
-    """A packet reaches the queue at ``now``: it is dropped, lost on the link, or gets the time at which it arrives."""
+    """A packet reaches the queue at ``now``: it is dropped, lost on the link, or gets its arrival time."""
     link = links[e.direction]
     from_s = now
     if unlikely(link.special == 1):
@@ -66,10 +66,10 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
 
 @jit_inline
 def jittered(link, e, at_s, jitter_s, before_s):
-    """When a packet due at ``at_s`` comes, after one that came at ``before_s``: a flow's packets stay in order.
+    """The arrival time of a packet due at ``at_s``, after one at ``before_s``: a flow's packets stay in order.
 
-    ns-2's Delayer (queue/delayer.cc) draws only for a packet that finds nobody waiting; those that come meanwhile leave
-    together with it.
+    ns-2's Delayer (queue/delayer.cc) draws only for a packet that finds no other waiting; those that arrive meanwhile
+    leave together with it.
     """
     if unlikely(e.stack >= NS2 and at_s < before_s):
         return before_s
@@ -86,7 +86,7 @@ def drop(links, e, ring, lost, seq, sent_s, again):
 
 @jit_inline
 def lose(links, e, ring, lost, seq, sent_s, again):
-    """Note a lost packet. The third packet to arrive after it will show the loss (RFC 6675, DupThresh = 3), but in ns-2."""
+    """Note a lost packet. The third packet to arrive after it reveals the loss (RFC 6675, DupThresh = 3), except in ns-2."""
     if again == DUPLICATE:
         return  # its data has arrived
     if e.lost_tail - e.resend > e.lost_mask:
@@ -104,10 +104,10 @@ def lose(links, e, ring, lost, seq, sent_s, again):
 
 @jit
 def mark_as_ns2(e, ring, again):
-    """ns-2's TCP-Linux (scoreboard1.cc) goes by sequence numbers: a loss shows with the fourth packet after it.
+    """ns-2's TCP-Linux (scoreboard1.cc) uses sequence numbers: the fourth packet after a loss reveals it.
 
-    One of these four that is lost too brings the marks an arrival nearer. A retransmission shows as lost with the first new
-    packet sent after it or with the fifth retransmission, whichever comes first.
+    If one of these four is lost too, the marks move one arrival earlier. The loss of a retransmission is revealed by
+    the first new packet sent after it or by the fifth retransmission, whichever comes first.
     """
     if again != NEW:
         behind = min(e.shown - e.resend, SHOWN_WITHIN - 1)
@@ -124,7 +124,7 @@ def mark_as_ns2(e, ring, again):
 
 @jit
 def pass_marks_on(e, ring):
-    """A retransmission is no packet after those that were lost: what it would show of new data, a later packet shows."""
+    """A retransmission does not count as a packet after the lost ones: a later packet reveals losses of new data."""
     moved = 0
     for k in range(SHOWN_WITHIN):
         slot = ring[place(e.ring_first, e.tail + k, e.ring_mask)]
@@ -141,7 +141,7 @@ def losses_shown_by(slot):
 
 @jit
 def owes_a_loss(link, e, again):
-    """Synchronised losses: the first packet that a flow brings after an overflow is lost too."""
+    """Synchronised losses: the first packet of each flow after an overflow is lost too."""
     if e.overflows_seen == link.overflows or again == DUPLICATE:
         return False
     e.overflows_seen = link.overflows
@@ -150,7 +150,7 @@ def owes_a_loss(link, e, again):
 
 @jit
 def note_overflow(link, e, now):
-    """Synchronised losses: an overflow makes every flow lose a packet, once until its effect can be felt."""
+    """Synchronised losses: an overflow makes every flow lose a packet, once until it takes effect."""
     if now >= link.hold_until_s:
         link.hold_until_s = now + link.hold_s
         link.overflows += 1
@@ -159,7 +159,8 @@ def note_overflow(link, e, now):
 
 @jit_inline
 def enter_bottleneck_with_ack(links, e, acks, now):
-    """An ACK reaches the queue that it shares with data of the other direction; dropped, its news goes with the next."""
+    """An ACK reaches the queue that it shares with data of the other direction. If dropped, the next ACK carries its
+    information."""
     link = links[1 - e.direction]
     from_s = last_tick_s(link.tick_s, now) if unlikely(link.special == 1) else now
     wait = link.free_s - from_s

@@ -1,4 +1,4 @@
-"""The simulation loop: whose turn it is, what happens then, and the samples."""
+"""The simulation loop: select the next flow, handle its event, take samples."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
 
 INITIAL_RTO_S = 1.0
 
-# why `simulate` comes back
-REACHED = 0  # the time that it was to run to
+# why `simulate` returns
+REACHED = 0  # the requested end time
 WANTS_ROOM = 1  # one of the arrays must be made longer, see blocks.py
 WANTS_SLOTS = 2  # all slots of short flows are taken
 
@@ -40,9 +40,9 @@ def timeout_s(e, f):
 
 @jit_inline
 def next_event_s(e, f, now):
-    """When something happens to this flow next."""
+    """The time of this flow's next event."""
     t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, e.delack_at_s))
-    # ns-2's own agents do not look whether anything is in flight
+    # ns-2's own agents do not check whether packets are in flight
     timed = e.stack == OWN_AGENT and e.una < e.snd_nxt
     if unlikely(timed or t == NEVER) and (timed or packets_out(e) > 0 or e.shown > e.resend):
         rto_s = timeout_s(e, f) if f.srtt > 0.0 else INITIAL_RTO_S
@@ -52,7 +52,7 @@ def next_event_s(e, f, now):
 
 @jit_inline
 def answer(links, e, f, p, ring, acks, lost, log, flow, now):
-    """The receiver sends an ACK. Returns True when the sender has heard it: ACKs without a way of their own."""
+    """The receiver sends an ACK. Returns True when the sender receives it at once, without a reverse bottleneck."""
     e.delack_at_s = NEVER
     if e.two_way == 1:
         enter_bottleneck_with_ack(links, e, acks, now)
@@ -65,7 +65,7 @@ def answer(links, e, f, p, ring, acks, lost, log, flow, now):
 
 @jit_inline
 def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
-    """What is due for this flow at ``now``; of several things at one time the first of these."""
+    """Handle this flow's event at ``now``; of simultaneous events the first in this order."""
     if likely(now == e.next_arrival_s):
         if unlikely(not receive(links, e, ring, got)):
             expect(e, ring)
@@ -92,7 +92,7 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
 
 @jit
 def take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out):
-    """State at the end of the sample interval that is next."""
+    """Record the state at the end of the next sample interval."""
     run = links[0]
     k = run.samples
     now = (k + 1) * run.sample_s
@@ -123,7 +123,7 @@ def begin(links, ends, bits, winners, pool, n):
         link.random = seed_state(link.random)
         if link.loss_rate > 0.0:
             link.to_next_loss = packets_to_loss(link)
-    leaves = grow_tree(bits, winners, 2)  # the least there is
+    leaves = grow_tree(bits, winners, 2)  # the smallest possible
     for i in range(n):
         while i >= leaves:
             leaves = grow_tree(bits, winners, leaves)
@@ -155,12 +155,12 @@ def simulate(
     web_out,
     until_s,
 ):
-    """Run the dumbbell on to ``until_s``, or until an array is too short; returns which of the two.
+    """Continue the run to ``until_s``, or until an array is too short; returns which of the two.
 
-    All state is in the records, so that a run can be continued, with longer arrays too; where it stops changes nothing.
-    Fills samples and counters in place. ``keys`` (all NEVER) and ``winners`` hold the winner tree. The flows after those
-    of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`), but for the first of them: its leaf stands for
-    the next arrival.
+    All state is in the records, so a run can be resumed, also with longer arrays. Where it stops does not affect
+    results. Fills samples and counters in place. ``keys`` (all NEVER) and ``winners`` hold the winner tree. The flows
+    after those of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`), except the first: its leaf
+    represents the next arrival.
     """
     n = out.shape[2]
     run = links[0]
@@ -194,7 +194,7 @@ def simulate(
             leave(bits, winners, leaves, n)
             enter(bits, winners, leaves, n, next_arrival_s(pool))
         run.trains += 1
-        # who is next without this flow is known before its train, which saves waiting for the tree after it
+        # find the next flow without this one before its train, so that the tree is not on the critical path after it
         next_flow, next_s = leave(bits, winners, leaves, i)
         limit = min(next_s, halt_s)
         row = np.uint64(i)
@@ -219,7 +219,7 @@ def simulate(
         enter(bits, winners, leaves, i, now)
         if next_s < now or (next_s == now and next_flow < i):
             i, now = next_flow, next_s
-    # the last sample may be due a rounding error after the end
+    # the last sample may be a rounding error after the end
     while until_s == run.duration_s and run.samples < samples:
         take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)
     show(bits, winners, i, now)

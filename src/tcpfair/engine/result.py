@@ -1,4 +1,4 @@
-"""What one run of a simulator leaves, whichever simulator it was."""
+"""The output of one run, from any simulator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 class Result:
     """Cumulative packets per sample and flow, windows, counters of the links, short flows, events.
 
-    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
+    Links: one row, or two (forward, reverse) with a reverse bottleneck.
     """
 
     t_s: np.ndarray  # (samples,) end of each interval
@@ -47,5 +47,5 @@ class Result:
 
     @property
     def received_total_pkts(self) -> int:
-        """Packets that reached a receiver for the first time, of short flows too: the unit of the benchmark."""
+        """Packets that reached a receiver for the first time, including short flows: the unit of the benchmark."""
         return int(self.received_pkts[-1].sum() + self.web_received_pkts[:, -1].sum())

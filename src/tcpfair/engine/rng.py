@@ -38,6 +38,6 @@ def uniform(link):
 
 @jit
 def packets_to_loss(link):
-    """How many packets pass before the next Bernoulli loss: a geometric variate by inversion."""
+    """Number of packets before the next Bernoulli loss: a geometric variate by inversion."""
     u = 1.0 - uniform(link)
     return np.int64(log(u) / log(1.0 - link.loss_rate))

@@ -1,6 +1,6 @@
-"""From a scenario in records to a run that can begin: links, endpoints, blocks, the pool of short flows. Compiled throughout.
+"""Set-up of a run from the records of a scenario: links, endpoints, blocks, the pool of short flows. All compiled.
 
-Everything that runs the simulator comes through here, so that there is one set-up wherever it is compiled to.
+The native engine and the wasm build share this set-up.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tcpfair.jit import jit, jit_cached
 from tcpfair.units import service_time_s
 
 UNLIMITED = 1 << 60
-_RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not hit it
-_NS2_SPAN = 1 << 21  # in ns-2 no window bounds what may be out of order: four minutes at 100 Mb/s
+_RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not reach it
+_NS2_SPAN = 1 << 21  # in ns-2 no window limits data out of order: four minutes at 100 Mb/s
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _service_s = jit(service_time_s)
 
-# What a run is made from, see papers.scenario.Scenario; infinite where there is no limit.
+# The input of a run, see papers.scenario.Scenario; infinite means no limit.
 GIVEN = np.dtype(
     [
         ("capacity_bps", np.float64),
@@ -41,7 +41,7 @@ GIVEN = np.dtype(
     ],
     align=True,
 )
-# The same of a flow, or of the flows of a source of short ones, with what its algorithm asks for.
+# The input of a flow, or of the flows of a source of short ones, with its algorithm's requirements.
 GIVEN_FLOW = np.dtype(
     [
         ("rtt_s", np.float64),
@@ -58,7 +58,7 @@ GIVEN_FLOW = np.dtype(
         ("rto_min_s", np.float64),
         ("rto", np.int64),
         ("halving_floor", np.float64),
-        ("whole", np.float64),  # TEXT for algorithms that are no modules of Linux
+        ("whole", np.float64),  # TEXT for algorithms that are not Linux modules
         ("ack_every", np.int64),
         ("byte_counting", np.int64),
         ("direction", np.int64),
@@ -101,17 +101,17 @@ def set_up_links(given, flows, links):
 
 @jit
 def set_up_flow(given, flow, links, longest_rtt_s, e, f):
-    """An endpoint and an algorithm's state before their start; ``longest_rtt_s``: the longest RTT that it will be used with."""
+    """An endpoint and an algorithm's state before their start; ``longest_rtt_s``: the longest RTT of its uses."""
     least_service_s, waits_s = NEVER, 0.0
     for d in range(links.size):
         least_service_s = min(least_service_s, links[d].service_s)
         waits_s += links[d].longest_wait_s
     e.two_way = links.size - 1
-    # room for all that can be on the way, in its window, and beyond a hole
+    # room for all packets in flight, in its window, and beyond a hole
     path = (max(flow.rtt_s, longest_rtt_s) + given.jitter_s + given.tick_s + waits_s) / least_service_s + 2.0
     window = 2.0 * path + flow.iw_pkts + (flow.access_queue_pkts if flow.access_bps > 0.0 else 0.0)
     as_ns2 = flow.stack >= NS2
-    # ns-2's DCCP/TCPlike has no receive window, and an algorithm may take no notice of it
+    # ns-2's DCCP/TCPlike has no receive window, and an algorithm may ignore it
     rwnd_pkts = np.inf if as_ns2 and (flow.own_clamp == 1 or flow.reliable == 0) else flow.rwnd_pkts
     window = min(min(window, rwnd_pkts + flow.iw_pkts), flow.size_pkts)
     in_flight = min(path, window) if e.two_way == 1 else path
@@ -123,7 +123,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.ring_room = power_of_two(in_flight + 8.0) - 1
     e.acks_room = power_of_two(in_flight + 8.0) - 1 if e.two_way == 1 else 0
     e.got_room = power_of_two(span) - 1
-    # no packet is missing twice at a time, and all that are lie within the receive window (in ns-2: not acknowledged)
+    # a packet is missing at most once at a time; all missing ones are in the receive window (ns-2: unacknowledged)
     e.lost_room = power_of_two(min(span, np.inf if as_ns2 else rwnd_pkts) + flow.iw_pkts + 8.0) - 1
     e.access_room = power_of_two(waiting + 8.0) - 1
 
@@ -153,7 +153,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
 
 @jit_cached
 def set_up(given, flows, sources, longest_rtt_s, links, ends, states, source_ends, source_states):
-    """Fill the records of a run: the long ``flows`` first, then what the flows of each of ``sources`` start from.
+    """Fill the records of a run: the long ``flows`` first, then the initial state of the flows of each of ``sources``.
 
     ``given`` is a record of GIVEN in an array, ``flows`` and ``sources`` records of GIVEN_FLOW; the others are zero.
     """
@@ -165,7 +165,7 @@ def set_up(given, flows, sources, longest_rtt_s, links, ends, states, source_end
         first_blocks(run, ends[i])
     for i in range(sources.size):
         set_up_flow(given[0], sources[i], links, longest_rtt_s, source_ends[i], source_states[i])
-        source_ends[i].stop_s = np.inf  # a source's stop_s ends its arrivals; what is under way goes on
+        source_ends[i].stop_s = np.inf  # a source's stop_s ends its arrivals; flows in progress continue
         reserve_for(run, source_ends[i])
 
 

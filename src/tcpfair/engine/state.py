@@ -1,4 +1,4 @@
-"""Records that the compiled simulator works on. One row per flow (array of structs), so a flow's state is in few cache lines."""
+"""Records that the compiled simulator works on. One row per flow (array of structs), so a flow's state needs few cache lines."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
 RFC6298, LINUX_RTO = 0, 1
 RTO_LAWS = {"rfc6298": RFC6298, "linux": LINUX_RTO}
 
-# whose stack a flow has (scenario.Flow.stack)
+# the stack of a flow (scenario.Flow.stack)
 STACKS = {name: int(number) for name, number in STACK.items()}
 NS2 = STACKS["ns2"]  # and ns-2's TCP-Linux
-OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are no modules of Linux
+OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are not Linux modules
 
 # kinds of logged events
 LOSS, RTO, RECOVERY_END = 0, 1, 2
@@ -31,12 +31,12 @@ EVENT_NAMES = ("loss", "rto", "recovery_end")
 FORWARD, REVERSE = 0, 1
 DIRECTIONS = ("forward", "reverse")
 
-# what a packet is: new data, a retransmission, or a copy of data that has arrived (sent to hear its ACK again)
+# kinds of packets: new data, a retransmission, or a copy of data that has arrived (sent to get its ACK again)
 NEW, AGAIN, DUPLICATE = 0, 1, 2
 
-# what keeps a sender from sending
-STUCK = 1  # without SACK a retransmission was lost; only a timeout repairs that
-ASKING = 2  # a copy of the first packet not acknowledged goes out, to hear what the receiver has
+# reasons why a sender does not send
+STUCK = 1  # without SACK a retransmission was lost; only a timeout recovers it
+ASKING = 2  # a copy of the first unacknowledged packet is sent, to learn what the receiver has
 TIMER = 3  # ns-2's own agents: a retransmission was lost; it waits for the timeout
 
 # A packet between the bottleneck and the receiver, in order of hand-over.
@@ -47,12 +47,12 @@ SLOT = np.dtype(
         ("sent_s", np.float64),  # when it was handed to the access link
         ("seq", np.int64),
         ("again", np.int32),
-        ("losses_shown", np.int32),  # losses that become detectable with this arrival, see link.lose
+        ("losses_shown", np.int32),  # losses that this arrival makes detectable, see link.lose
     ],
     align=True,
 )
 
-# An ACK between the reverse bottleneck and the sender: what the receiver had to say when it left.
+# An ACK between the reverse bottleneck and the sender: the receiver's state when it was sent.
 ACK_SLOT = np.dtype(
     [
         ("arrival_s", np.float64),
@@ -66,14 +66,14 @@ ACK_SLOT = np.dtype(
     align=True,
 )
 
-# A lost packet, or one that is on its way through the access link.
+# A lost packet, or one in the access link.
 PACKET = np.dtype([("sent_s", np.float64), ("enter_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
 
-# The sender and receiver of one flow, apart from what the algorithm sees. What one kind of event touches stands together:
-# the records of a hundred flows do not fit into the first cache.
+# The sender and receiver of one flow, without the algorithm's state. Fields used by one kind of event are adjacent: the
+# records of a hundred flows do not fit into the L1 cache.
 ENDPOINT = np.dtype(
     [
-        # what happens next, and when: the heads of the queues below; NEVER when they are empty
+        # next events: the heads of the queues below; NEVER when they are empty
         ("next_arrival_s", np.float64),
         ("next_ack_s", np.float64),
         ("next_emission_s", np.float64),
@@ -91,28 +91,28 @@ ENDPOINT = np.dtype(
         ("acks_mask", np.int64),
         ("access_first", np.int64),
         ("access_mask", np.int64),
-        # packets in flight: ring[head:tail] as far as the sender knows; ring[rx_head:tail] have not arrived
+        # packets in flight: ring[head:tail] for the sender; ring[rx_head:tail] have not arrived
         ("head", np.int64),
         # receiver
         ("rx_nxt", np.int64),
         ("received", np.int64),
         ("out_of_order", np.int64),
-        ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first calls for no ACK
+        ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first triggers no ACK
         ("ack_every", np.int64),
         ("reliable", np.int64),
         ("delack_s", np.float64),
-        # what the next ACK will say
+        # contents of the next ACK
         ("newest_sent_s", np.float64),
         ("losses_unshown", np.int64),  # losses that these arrivals show
         ("repaired", np.int64),  # retransmissions that arrived
         ("carried", np.int64),  # arrivals whose ACK was dropped
-        # the way: bottleneck, propagation
+        # the path: bottleneck, propagation
         ("direction", np.int64),
         ("two_way", np.int64),  # 1: ACKs pass the bottleneck of the other direction
         ("path_s", np.float64),  # from the bottleneck to the receiver; without a reverse bottleneck: and back
         ("back_s", np.float64),  # the part of path_s after the receiver
         ("last_arrival_s", np.float64),
-        # sender: what it knows
+        # sender: its state
         ("una", np.int64),
         ("rcv_nxt", np.int64),  # the last cumulative ACK
         ("lost_out", np.int64),  # detected losses that have not arrived yet
@@ -128,7 +128,7 @@ ENDPOINT = np.dtype(
         ("rto_min_s", np.float64),  # least timeout
         ("round_start_s", np.float64),
         ("round_rtt_min", np.float64),
-        # losses in order: lost[resend:shown] wait for retransmission, lost[shown:lost_tail] are not detected yet
+        # losses in order: lost[resend:shown] await retransmission, lost[shown:lost_tail] are not detected yet
         ("resend", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
@@ -138,8 +138,8 @@ ENDPOINT = np.dtype(
         ("size", np.int64),  # packets to deliver
         ("span", np.int64),  # receive window: snd_nxt may lead una by at most this
         ("stop_s", np.float64),
-        ("holds", np.int64),  # why it does not send as the window allows: STUCK, ASKING
-        ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
+        ("holds", np.int64),  # why it sends less than the window allows: STUCK, ASKING
+        ("resend_now", np.int64),  # retransmissions allowed regardless of the window
         ("prr_out", np.int64),
         ("sent", np.int64),
         # access queue: access[access_head:access_tail]
@@ -156,12 +156,12 @@ ENDPOINT = np.dtype(
         ("halving_limit", np.int64),  # ns-2: packets that may be in flight beyond the window while the rate is halved
         ("prr_delivered", np.int64),
         ("prr_flight", np.int64),
-        ("pipe", np.int64),  # ns-2's own agents: what they take to be in flight in recovery
+        ("pipe", np.int64),  # ns-2's own agents: their estimate of the flight in recovery
         (
             "timed_seq",
             np.int64,
-        ),  # ns-2's own agents: what has to be acknowledged before the timer is as short as before a timeout
-        ("overflows_seen", np.int64),  # synchronised losses: events of the link that took their toll
+        ),  # ns-2's own agents: must be acknowledged before the timer is as short as before a timeout
+        ("overflows_seen", np.int64),  # synchronised losses: overflows that this flow has lost a packet to
         # blocks in the shared arrays: first element, (power of two) - 1, and the largest that this may become
         ("ring_room", np.int64),
         ("acks_room", np.int64),
@@ -172,7 +172,7 @@ ENDPOINT = np.dtype(
         ("got_first", np.int64),
         ("got_mask", np.int64),
         ("got_room", np.int64),
-        # constants of the flow as a whole
+        # constants of the flow
         ("rtt_s", np.float64),
         ("rto_margin_s", np.float64),  # least time that the timeout adds to the smoothed RTT
         ("start_s", np.float64),
@@ -204,20 +204,20 @@ LINK = np.dtype(
         ("dropped", np.int64),
         ("acks_forwarded", np.int64),
         ("acks_dropped", np.int64),
-        ("special", np.int64),  # 1: losses are synchronised, or there is a clock
+        ("special", np.int64),  # 1: losses are synchronised, or the link has a clock
         # synchronised losses: an overflow counts when it falls at least `hold_s` after the last that did
         ("synchronised", np.int64),
         ("hold_s", np.float64),
         ("hold_until_s", np.float64),
         ("overflows", np.int64),
-        # of the whole run, kept with the first link: how far it is,
+        # of the whole run, kept with the first link: its progress,
         ("duration_s", np.float64),
         ("sample_s", np.float64),
         ("samples", np.int64),  # rows of samples that are written
         ("leaves", np.int64),  # of the winner tree; 0 before the run has begun
         ("trains", np.int64),
         ("events", np.int64),
-        # how much of the shared arrays is in use, how much any one flow may still ask for,
+        # used length of the shared arrays, the most that one flow may still request,
         ("ring_used", np.int64),
         ("acks_used", np.int64),
         ("access_used", np.int64),
@@ -230,7 +230,7 @@ LINK = np.dtype(
         ("got_reserve", np.int64),
         ("log_size", np.int64),  # 0: events are not logged
         ("logged", np.int64),
-        ("wants_room", np.int64),  # 1: one of the arrays must be made longer before the run goes on
+        ("wants_room", np.int64),  # 1: an array must be enlarged before the run resumes
     ],
     align=True,
 )

@@ -1,7 +1,7 @@
-"""Short flows: Poisson arrivals of finite transfers, whose slots in the flow tables are used again and again.
+"""Short flows: Poisson arrivals of finite transfers, whose slots in the flow tables are reused.
 
 Sizes are a mixture of log-normal and Pareto laws (Barford and Crovella 1998, SURGE), round-trip times constant or with an
-exponential part. All arrivals of a run are drawn before it starts, so that every simulator can be given the same ones.
+exponential part. All arrivals of a run are drawn before it starts, so every simulator gets the same ones.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ DELIVERED, RECEIVED, ACTIVE = 0, 1, 2
 
 
 class Pool(NamedTuple):
-    """Arrivals to come, free slots, what finished flows carried, and a flow of each source as it is before its start."""
+    """Future arrivals, free slots, totals of finished flows, and the initial state of a flow of each source."""
 
     state: np.ndarray
     arrivals: np.ndarray
@@ -81,7 +81,7 @@ def standard_normal(source):
 
 @jit
 def draw_size_bytes(source, laws):
-    """One transfer: the law by its share, then a value of it."""
+    """One transfer: draw the distribution by its share, then a value from it."""
     u = uniform(source)
     i = 0
     while i < laws.size - 1 and u >= laws[i].up_to:
@@ -97,7 +97,7 @@ def draw_size_bytes(source, laws):
 
 @jit_cached
 def draw_arrivals(source, laws, rows):
-    """Fill ``rows`` with the arrivals of one source; returns their number, more than ``rows.size`` when they do not fit."""
+    """Fill ``rows`` with the arrivals of one source; return their number, more than ``rows.size`` when they do not fit."""
     source.random = seed_state(source.random)
     t, n = source.start_s, 0
     while True:
@@ -118,7 +118,8 @@ def draw_arrivals(source, laws, rows):
 def arrivals_of(scenario, seed: int) -> np.ndarray:
     """All arrivals of a run, in order of time: records of start_s, rtt_s, size (packets) and source.
 
-    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`; each of its sources has a stream of its own.
+    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`; each of its sources has a separate
+    random stream.
     """
     found = [np.zeros(0, ARRIVAL_OF_FLOW)]
     for number, web in enumerate(scenario.web):
@@ -154,7 +155,7 @@ def make_pool(arrivals: np.ndarray, ends: np.ndarray, flows: np.ndarray, params:
 
 
 def with_slots(pool: Pool, first: int, slots: int) -> Pool:
-    """The same pool with ``slots`` more free slots, from number ``first`` on; of all free ones the lowest is taken first."""
+    """The same pool with ``slots`` more free slots, from number ``first`` on; the lowest free slot is used first."""
     free = pool.free[: pool.state["free"][0]]
     more = first + slots - 1 - np.arange(slots)
     pool.state["free"] += slots
@@ -199,7 +200,7 @@ def admit(pool, ends, flows, params):
 
 @jit
 def dismiss(pool, e, slot):
-    """A flow has delivered everything: its slot is free again. Its part of the rings is clean by then."""
+    """A flow has delivered all its data: free its slot. Its part of the rings is clean by then."""
     pool.done[e.direction, 0] += e.rx_nxt
     pool.done[e.direction, 1] += e.received
     e.source = -1
@@ -210,7 +211,7 @@ def dismiss(pool, e, slot):
 
 @jit
 def sample_short_flows(k, links, pool, slots, ring, got, now, web_out):
-    """The short flows of each direction together at the end of sample interval k."""
+    """Totals of the short flows of each direction at the end of sample interval k."""
     for d in range(web_out.shape[0]):
         web_out[d, DELIVERED, k] = pool.done[d, 0]
         web_out[d, RECEIVED, k] = pool.done[d, 1]

@@ -1,9 +1,9 @@
-"""The winner tree that finds the flow whose turn it is: four nodes below each, leaves from ``leaves`` on.
+"""The winner tree that finds the flow with the earliest event: four children per node, leaves from ``leaves`` on.
 
-Four rather than two: half the levels, and of four keys in a row the least is found without a branch. There are four nodes at
-the top, from 4 on, or eight, from 8 on. The root above them, 1, is not kept: a flow that enters is held against the best of
-the others, and that one is known since it left. Only a run that stands still shows it. ``bits`` are those of the keys: times
-are not negative, so that their bits, as whole numbers, are in the same order.
+Four children rather than two halve the levels, and the least of four adjacent keys is found without a branch. The top
+level has four nodes, from 4 on, or eight, from 8 on. The root above them, 1, is not maintained: a flow that enters is
+compared with the best of the others, which was found when it left. Only a paused run sets it. ``bits`` are those of the
+keys: times are not negative, so their bits, read as integers, have the same order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NEVER = np.float64(NEVER).view(np.uint64)
 
 
 def leaves_for(flows):
-    """How many leaves a tree with room for ``flows`` flows has: a power of two."""
+    """The number of leaves of a tree for ``flows`` flows: a power of two."""
     leaves = 4
     while leaves < flows:
         leaves *= 2
@@ -28,11 +28,11 @@ def leaves_for(flows):
 
 @jit_inline
 def earliest_of_four(bits, winners, node):
-    """Who wins among ``node`` and its siblings, and the bits of the time (ties go to the lower flow)."""
+    """The winner among ``node`` and its siblings, and the bits of its time (ties go to the lower flow)."""
     a = node & ~_3
     b, c, d = a + _1, a + _2, a + _3
     ab, cd = min(bits[a], bits[b]), min(bits[c], bits[d])
-    # no branch: nobody can predict who wins
+    # no branch: the winner is unpredictable
     of_ab = winners[b] if bits[b] < bits[a] else winners[a]
     of_cd = winners[d] if bits[d] < bits[c] else winners[c]
     return of_cd if cd < ab else of_ab, min(ab, cd)
@@ -40,7 +40,7 @@ def earliest_of_four(bits, winners, node):
 
 @jit_inline
 def earliest_at_top(bits, winners, node):
-    """The flow that wins at the top, where ``node`` is, and its time."""
+    """The winner of the top level, to which ``node`` belongs, and its time."""
     winner, least = earliest_of_four(bits, winners, node)
     if node >= _8:
         other, its = earliest_of_four(bits, winners, node ^ _4)
@@ -51,7 +51,7 @@ def earliest_at_top(bits, winners, node):
 
 @jit_inline
 def earliest(bits, winners, leaves):
-    """The flow whose turn it is, and its time."""
+    """The flow with the earliest event, and its time."""
     node = np.uint64(leaves)
     while node > _LAST_AT_TOP:
         node >>= _2
@@ -60,7 +60,7 @@ def earliest(bits, winners, leaves):
 
 @jit_inline
 def leave(bits, winners, leaves, i):
-    """Flow i, whose turn it is, is out of the tree until it enters again. Returns the flow that is next, and its time."""
+    """Remove flow i, which has the earliest event, until it enters again. Returns the next flow and its time."""
     node = np.uint64(leaves + i)
     bits[node] = _NEVER
     while node > _LAST_AT_TOP:
@@ -73,7 +73,7 @@ def leave(bits, winners, leaves, i):
 
 @jit_inline
 def enter(bits, winners, leaves, i, key):
-    """Flow i, which is not in the tree, has its next event at ``key``."""
+    """Insert flow i, which is not in the tree, with its next event at ``key``."""
     node, flow, mine = np.uint64(leaves + i), np.uint64(i), np.float64(key).view(np.uint64)
     bits[node] = mine
     while node > _LAST_AT_TOP:
@@ -86,13 +86,13 @@ def enter(bits, winners, leaves, i, key):
 
 @jit_inline
 def show(bits, winners, i, key):
-    """Leave at the root whose turn it is, for those who look at a run that stands still."""
+    """Store the winner at the root, for inspection of a paused run."""
     bits[1], winners[1] = np.float64(key).view(np.uint64), np.uint64(i)
 
 
 @jit
 def grow_tree(bits, winners, leaves):
-    """Twice as many leaves; those that were there keep their keys. Returns the new number."""
+    """Double the leaves; existing ones keep their keys. Returns the new number."""
     grown = 2 * leaves
     for i in range(grown):
         bits[grown + i] = bits[leaves + i] if i < leaves else _NEVER

@@ -1,1 +1,1 @@
-"""Files of a checkout: where they are, how they are written whole, their digests."""
+"""Files of a checkout: their paths, atomic writes, their digests."""

@@ -1,4 +1,4 @@
-"""The checksums of what the repository ships, in ``data/SHA256SUMS``, and the files that differ from them."""
+"""The checksums of shipped files, in ``data/SHA256SUMS``, and the files that differ from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import is_editors, is_scratch, write_whole
 from tcpfair.files.manifest import file_hash
 
-CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
+CHECKSUMS = "SHA256SUMS"  # format of `sha256sum --check`
 COMPARED = (
     "published",
     "claims",
@@ -22,7 +22,7 @@ COMPARED = (
 
 
 def shipped_files(data: Path, below: Collection[str] = ()) -> dict[str, Path]:
-    """Every file that the repository ships below ``data/``, by its name there; what users put into ``raw/`` is theirs.
+    """Every file that the repository ships below ``data/``, by its name there; without users' files in ``raw/``.
 
     With ``below`` only those files, and the files of those folders.
     """
@@ -38,7 +38,7 @@ def _is_shipped(path: Path) -> bool:
 
 
 def listed(data: Path) -> dict[str, str]:
-    """SHA-256 by file, relative to ``data``; empty when there is no list. Raises InputError for a line that is none."""
+    """SHA-256 by file, relative to ``data``; empty without a list. Raises InputError for an invalid line."""
     path = data / CHECKSUMS
     found = {}
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else (), 1):
@@ -50,9 +50,9 @@ def listed(data: Path) -> dict[str, str]:
 
 
 def update(data: Path, places: Iterable[Path]) -> None:
-    """Write the checksums of what stands at ``places`` (files, folders) anew; all others stay as they are listed.
+    """Rewrite the checksums of the files and folders ``places``; all others stay.
 
-    So a command vouches only for what it wrote, and a file that was altered otherwise is still found out.
+    So a command updates only the checksums of its own files, and other altered files are still detected.
     """
     below = [place.relative_to(data).as_posix() for place in places]
     if below:
@@ -62,9 +62,9 @@ def update(data: Path, places: Iterable[Path]) -> None:
 
 
 def differing(data: Path, below: Collection[str] = ()) -> list[str]:
-    """One line for each shipped file that is missing, not listed, or not what was listed.
+    """One line for each shipped file that is missing, not listed, or differs from the list.
 
-    With ``below`` only those files, and the files of those folders, are looked at.
+    With ``below`` only those files, and the files of those folders, are checked.
     """
     sums = {name: sha for name, sha in listed(data).items() if _is_below(name, below)}
     present = shipped_files(data, below)
@@ -79,10 +79,10 @@ def _is_below(name: str, below: Collection[str]) -> bool:
 
 
 def listed_of_compared(data: Path) -> dict[str, str]:
-    """What is listed of the files that results are compared with. Raises InputError as `listed` does."""
+    """The list for files that results are compared with. Raises InputError as `listed` does."""
     return {name: sha for name, sha in listed(data).items() if _is_below(name, COMPARED)}
 
 
 def altered(data: Path) -> list[str]:
-    """One line for each shipped file that results are compared with and that is not what was shipped."""
+    """One line for each shipped file that results are compared with and that was altered."""
     return differing(data, COMPARED)

@@ -1,7 +1,7 @@
-"""What each step cost: time and memory, the outputs that differ from run to run.
+"""The cost of each step, time and memory: the only outputs that differ from run to run.
 
-``results/<source>/benchmarks/<step>/<item>.tsv`` is what Snakemake measured of a job, and the ``.json`` next to it what the job
-noted of itself (`note`).
+``results/<source>/benchmarks/<step>/<item>.tsv`` has Snakemake's measurements of a job, and the ``.json`` next to it
+the job's own (`note`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tcpfair.files.layout import Layout
 
 _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10
-_START_S = 4.0  # CPU time of a job beside what it simulates: Python, its libraries, the trace
-_PRIOR_S = 60.0  # how long a simulation must have run until its speed counts as much as the planned one
+_START_S = 4.0  # CPU time of a job in addition to its simulations: Python, its libraries, the trace
+_PRIOR_S = 60.0  # duration of a simulation for which its speed has the same weight as the planned one
 CAMPAIGNS = ("simulate", "ensemble", "study")  # steps whose jobs are shown by group
 
 
@@ -47,7 +47,7 @@ def folder(layout: Layout) -> Path:
 
 
 def read(layout: Layout) -> list[Cost]:
-    """The cost of every step that left a benchmark, the jobs of a campaign's group as one; sorted by step and item."""
+    """The cost of every step with a benchmark, the jobs of a campaign's group as one; sorted by step and item."""
     found: dict[tuple[str, str], Cost] = {}
     for path in sorted(folder(layout).rglob("*.tsv")):
         for cost in _rows(layout, path):
@@ -63,31 +63,31 @@ def cpu_s() -> float:
 
 
 def note(job: Path, **more: float) -> None:
-    """Keep the CPU time of this process as that of a job, whose benchmark is ``job`` with a suffix.
+    """Store the CPU time of this process as that of a job, whose benchmark is ``job`` with a suffix.
 
-    Snakemake samples this time, and misses the end of a job. ``more`` is what else is known, such as ``simulated_pkts``.
+    Snakemake samples this time and misses the end of a job. ``more`` has further values, such as ``simulated_pkts``.
     """
     write_whole(job.with_name(f"{job.name}.json"), json.dumps({**more, "cpu_s": round(cpu_s(), 2)}) + "\n")
 
 
 def note_workflow(layout: Layout, began_s: float, wall_s: float, cpu_before_s: float) -> None:
-    """Keep what a run of the workflow that began at ``began_s`` (seconds of the epoch) cost beside its steps: the step
-    ``workflow``, which is the plan, Snakemake and its shells."""
+    """Store the cost of a run of the workflow since ``began_s`` (seconds of the epoch) outside its steps, as the step
+    ``workflow``: the plan, Snakemake and its shells."""
     of_steps = (path for path in folder(layout).rglob("*.json") if path.stat().st_mtime >= began_s)
     beside_s = max(cpu_s() - cpu_before_s - sum(_said_by(path).get("cpu_s", 0.0) for path in of_steps), 0.0)
     write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{beside_s:.2f}\n")
 
 
 def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
-    """Memory in MB to ask a cluster for: half as much again as such a step took here, or ``unknown_mb`` before any did."""
+    """Memory in MB to request from a cluster: 1.5 times that of such a step here, or ``unknown_mb`` before the first."""
     largest_mb = max((cost.max_rss_mb for cost in read(layout) if cost.step == step), default=0.0)
     return max(_LEAST_MB, math.ceil(_SPARE_MEMORY * largest_mb)) if largest_mb else unknown_mb
 
 
 def expected_pkts_per_s(measured: Iterable[Cost], planned: float) -> float:
-    """Packets per second of CPU time to expect: as measured, and the closer to ``planned`` the less was measured.
+    """Expected packets per second of CPU time: the measured speed, shrunk towards ``planned`` if little was measured.
 
-    The start of each job is left out: a short simulation has no speed of its own.
+    The start of each job is excluded, because it dominates a short simulation.
     """
     measured = [cost for cost in measured if cost.pkts]
     cpu_s = sum(max(cost.cpu_s - _START_S * cost.jobs, 0.0) for cost in measured)
@@ -95,12 +95,12 @@ def expected_pkts_per_s(measured: Iterable[Cost], planned: float) -> float:
 
 
 def runtime_min(expected_s: float) -> int:
-    """Minutes to ask a cluster for, for what is expected to take so long; a busy node is slower."""
+    """Minutes to request from a cluster for work of this expected duration; a busy node is slower."""
     return max(_LEAST_MIN, math.ceil(_SPARE_TIME * expected_s / 60))
 
 
 def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
-    """The benchmark of one job; nothing where it is cut short."""
+    """The benchmark of one job; None where it is truncated."""
     step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
     said = _said_by(path.with_suffix(".json"))
     item = item.partition("/")[0] if step in CAMPAIGNS else item
@@ -111,7 +111,7 @@ def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
 
 
 def _number(text: str | None) -> float:
-    """A number of a benchmark; 0 for what was too short to be measured (``NA``, ``-``)."""
+    """A number of a benchmark; 0 for a duration too short to measure (``NA``, ``-``)."""
     try:
         return float(text)
     except (TypeError, ValueError):
@@ -119,14 +119,14 @@ def _number(text: str | None) -> float:
 
 
 def _together(one: Cost, other: Cost) -> Cost:
-    """Parts that ran side by side: the longer wall time, CPU time added up, the larger memory."""
+    """Parallel parts combined: maximum wall time, total CPU time, maximum memory."""
     wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
     cpu_s, pkts, jobs = one.cpu_s + other.cpu_s, one.pkts + other.pkts, one.jobs + other.jobs
     return Cost(one.step, one.item, wall_s, cpu_s, rss_mb, pkts, jobs)
 
 
 def _said_by(path: Path) -> dict[str, float]:
-    """What a step said about its simulations; empty where it said nothing."""
+    """A step's own record of its simulations; empty without one."""
     try:
         said = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Writing a file or a folder whole: a reader sees the old one or the new one, never a part, whatever happens meanwhile.
+"""Atomic writes of files and folders: a reader sees the old or the new one, never a part.
 
-Scratch names begin with a dot and end in ``.new``; nothing that looks for data takes such a name for data
-(`is_scratch`), and a run that was killed leaves nothing else behind.
+Scratch names begin with a dot and end in ``.new``; searches for data skip them (`is_scratch`), and a killed run leaves
+only such files.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from pathlib import Path
 
 from tcpfair.errors import InputError
 
-MOST_BYTES = 20_000_000  # of a file that is read whole: configuration, a manifest, what is said of a recording
+MOST_BYTES = 20_000_000  # of a file that is read at once: configuration, a manifest, the sidecar of a recording
 _SCRATCH = ".new"
 
 
 def is_scratch(path: Path) -> bool:
-    """True for a file or folder that was being written, or that stands below such a folder."""
+    """True for a file or folder that is being written, or that is below such a folder."""
     return any(part.startswith(".") and _SCRATCH in part for part in path.parts)
 
 
 def is_editors(name: str) -> bool:
-    """True for the name of a file that an editor keeps beside the one that is edited: ``.a.csv.swp``, ``a.csv~``, ``#a.csv#``."""
+    """True for the name of an editor's temporary file: ``.a.csv.swp``, ``a.csv~``, ``#a.csv#``."""
     return name.startswith((".", "#")) or name.endswith(("~", ".swp", ".swo", ".bak", ".orig", ".rej"))
 
 
 def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a file of a stranger's that has to be small. Raises InputError for a larger one, and for a pipe or device,
-    which might have no end; OSError as reading does."""
+    """The content of an untrusted file that must be small. Raises InputError for a larger one, and for a pipe or
+    device, which might be endless; OSError as reading does."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{path}: a pipe or a device; give a file")
     with path.open("rb") as stream:
@@ -44,9 +44,9 @@ def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write a file to; it takes the place of ``path`` when the block succeeds.
+    """A path next to ``path`` to write a file to; it replaces ``path`` when the block succeeds.
 
-    The umask decides who may read and write the file.
+    The file's permissions follow the umask.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.stem}-{secrets.token_hex(8)}{_SCRATCH}{path.suffix}")
@@ -61,7 +61,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Has errors of the system that name no file, as those of a full disk, name this one."""
+    """Add this file's name to system errors without one, such as a full disk."""
     try:
         yield
     except OSError as error:
@@ -71,8 +71,8 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def settle(path: Path) -> None:
-    """Have the system write a file to the disk: what is written later and vouches for it does not outlive it in a crash."""
-    with suppress(OSError), path.open("rb") as stream:  # some file systems know no such thing
+    """Flush a file to the disk, so that a later file that refers to it does not survive it in a crash."""
+    with suppress(OSError), path.open("rb") as stream:  # some file systems do not support it
         os.fsync(stream.fileno())
 
 
@@ -84,9 +84,9 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 @contextmanager
 def whole_folder(folder: Path, replaces: bool = True) -> Iterator[Path]:
-    """An empty folder beside ``folder`` to fill; it takes the place of ``folder`` when the block succeeds.
+    """An empty folder next to ``folder`` to fill; it replaces ``folder`` when the block succeeds.
 
-    A folder that another process puts there at the same moment stays; with ``replaces=False``, any folder that is there.
+    A folder that another process puts there at the same moment stays; with ``replaces=False``, any existing folder.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(8)}{_SCRATCH}")
@@ -111,7 +111,7 @@ def whole_folder(folder: Path, replaces: bool = True) -> Iterator[Path]:
 
 
 def discard_scratch(folder: Path, deep: bool = False) -> None:
-    """Remove what killed runs left directly below ``folder``, with ``deep`` also in the folders there."""
+    """Remove the remains of killed runs directly below ``folder``, with ``deep`` also in its subfolders."""
     for scratch in list((folder.rglob if deep else folder.glob)(f".*{_SCRATCH}*")):
         if scratch.is_dir():
             shutil.rmtree(scratch, ignore_errors=True)

@@ -12,13 +12,13 @@ from tcpfair.errors import InputError
 SOURCES = ("bundled", "engine", "raw")
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
 WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
-ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave
+ENSEMBLE_TABLES = (  # of the ledger; they show shipped results, independent of the current run
     "ensemble_papers",
     "ensemble_numbers",
     "ensemble_testbed",
     "ensemble_held_out",
 )
-JUDGED_TABLES = ("claims", "clauses", "ensemble_clauses")  # of one paper, before they are in the ledger
+JUDGED_TABLES = ("claims", "clauses", "ensemble_clauses")  # of one paper, before they are copied into the ledger
 LEDGER_TABLES = (
     "exhibits",
     "supplements",
@@ -43,8 +43,8 @@ LEDGER_TABLES = (
 def repository_root() -> Path:
     """The checkout that holds ``config/`` and ``data/``.
 
-    Looks at ``TCPFAIR_ROOT``, then upwards from the working directory, then upwards from this file, so that notebooks,
-    workflow and tests agree wherever they are started. Raises InputError when none of them is a checkout.
+    Tries ``TCPFAIR_ROOT``, then the working directory and its parents, then this file's parents, so that notebooks,
+    workflow and tests agree from any directory. Raises InputError when none of them is a checkout.
     """
     starts = [Path(os.environ["TCPFAIR_ROOT"])] if "TCPFAIR_ROOT" in os.environ else []
     starts += [Path.cwd(), Path(__file__).resolve().parent]
@@ -97,12 +97,12 @@ class Layout:
 
     @property
     def validated(self) -> Path:
-        """What other simulators gave on the scenarios of the validation, shipped: a folder for each of them."""
+        """Shipped results of other simulators for the scenarios of the validation, a folder for each simulator."""
         return self.data / "validation"
 
     @property
     def validation(self) -> Path:
-        """What comparing the engine with them gave; the same for every source."""
+        """Results of the comparison with the engine; the same for every source."""
         return self.root / "results" / "validation"
 
     @property
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def recordings(self) -> Path:
-        """What the testbed recorded for the comparison, a folder for each run."""
+        """Recordings of the testbed for the comparison, a folder for each run."""
         return self.validation / "recordings"
 
     @property
@@ -124,12 +124,12 @@ class Layout:
 
     @property
     def ensembles(self) -> Path:
-        """What the ensembles of all papers gave, shipped."""
+        """Shipped results of the ensembles of all papers."""
         return self.data / "ensemble"
 
     @property
     def placed(self) -> Path:
-        """Folder of the `ENSEMBLE_TABLES`, before they are in the ledger."""
+        """Folder of the `ENSEMBLE_TABLES`, before they are copied into the ledger."""
         return self.results / "placed"
 
     @property
@@ -139,11 +139,11 @@ class Layout:
 
     @property
     def ensemble_shards(self) -> Path:
-        """Folder of what the settings of the ensembles gave, a folder for each paper."""
+        """Folder of the results of the ensembles' settings, a folder for each paper."""
         return self.results / "ensemble"
 
     def study(self, name: str) -> Path:
-        """Folder of all that a study of one's own leaves."""
+        """Folder of the outputs of a user's study."""
         return self.results / "studies" / name
 
     def figures(self, paper: str) -> Path:
@@ -186,7 +186,7 @@ def short_name(experiment: str) -> str:
 def short_id(exhibit_id: str) -> str:
     """``ogura.fig8`` -> ``fig08``, ``ogura.table3`` -> ``tab03``; supplements keep their own name.
 
-    Takes any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
+    Accepts any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
     """
     name = exhibit_id.strip().lower().rpartition(".")[2]
     numbered = re.fullmatch(r"(fig|tab)(?:ure|le)?0*(\d+)", name)

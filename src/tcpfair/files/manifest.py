@@ -1,6 +1,7 @@
-"""The manifest of a trace: a small JSON file with the key of every run, the code that made them and the hash of every table.
+"""The manifest of a trace: a small JSON file with the key of every run, the digests of the code that made them and the
+hash of every table.
 
-It is written last, and holds a digest of itself, so that a manifest that can be read is the one that was written.
+It is written last and contains its own digest, so a readable manifest is intact.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from tcpfair.files.digests import digest
 from tcpfair.files.files import read_small, write_whole
 
 MANIFEST = "manifest.json"
-SHARED = "shared"  # key: tables that another trace holds for this one too, {name of the file: paper/experiment}
+SHARED = "shared"  # key: tables shared with another trace, which has them, {name of the file: paper/experiment}
 RUNS = "runs"  # key: the keys of the runs, in order of run_id
 CODE = "code"  # key: digests of the code that made them, by simulator and algorithm
-CONFIG = (
-    "config"  # key: the values of the configuration that the runs were expanded from, to list what has changed since
-)
+CONFIG = "config"  # key: the values of the configuration that the runs were expanded from, to list later changes
 
 
 def file_hash(path: Path) -> str:
@@ -35,7 +34,7 @@ def write_manifest(manifest: dict, folder: Path) -> None:
 
 
 def read_manifest(folder: Path) -> dict:
-    """The manifest of a trace, without its own digest; InputError when it is missing, not JSON, or not as it was written."""
+    """The manifest of a trace, without its own digest; InputError when it is missing, not JSON, or altered."""
     path = folder / MANIFEST
     try:
         content = read_small(path)

@@ -1,6 +1,6 @@
-"""Results that take long to compute, kept between starts in one file: plain data by name, with what it was computed from.
+"""A cache of slow computations in one file: plain data by name, with the digest of its input.
 
-A damaged, foreign or unwritable file costs time and nothing else. Its first line is the checksum of the rest, and it has a digest
+A damaged, foreign or unwritable file only costs time. Its first line is the checksum of the rest, and it has a digest
 of the code that computed its entries.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from tcpfair.files.files import write_whole
 
-_SETTLED_S = 2.0  # a younger file may change again within one tick of the file system's clock
+_SETTLED_S = 2.0  # a newer file may change again within one tick of the file system's clock
 
 
 class Remembered:
@@ -29,7 +29,7 @@ class Remembered:
         self._is_new = False
 
     def get(self, name: str, made_from: str, compute: Callable[[], Any]) -> Any:
-        """The value of ``name`` that was computed from what ``made_from`` identifies; computed when there is none."""
+        """The value of ``name`` for the input that ``made_from`` identifies; computed if it is not cached."""
         if self._entries is None:
             self._entries = self._read()
         match self._entries.get(name):
@@ -41,9 +41,9 @@ class Remembered:
         return value
 
     def of_file(self, name: str, file: Path, compute: Callable[[], Any]) -> Any:
-        """The value of ``name`` that was computed from a file as it is.
+        """The value of ``name`` for the current state of a file.
 
-        The change time counts: it cannot be set back by hand. What was computed from a file that has just changed is not kept.
+        The change time decides, because users cannot set it back. A value from a file that has just changed is not cached.
         """
         found = file.stat()
         if time.time() - found.st_ctime < _SETTLED_S:
@@ -51,12 +51,12 @@ class Remembered:
         return self.get(name, f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}", compute)
 
     def save_at_exit(self) -> Remembered:
-        """Have what is new written when the process ends."""
+        """Write new values when the process ends."""
         atexit.register(self.save)
         return self
 
     def save(self) -> None:
-        """Write what is new; what cannot be written is computed again next time."""
+        """Write new values; values that cannot be written are recomputed next time."""
         if self._is_new:
             self._is_new = False
             body = json.dumps({"made_by": self.made_by, "entries": self._entries})

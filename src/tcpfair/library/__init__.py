@@ -1,11 +1,11 @@
-"""The simulator as a library: what ``from tcpfair import ...`` gives, and the one way in which this project runs a scenario.
+"""The public API: the names of ``from tcpfair import ...``. This project runs every scenario through it.
 
 ==============  ================================================================================================
-`live`          one scenario and seed -> result; says when the simulator has to be compiled
-`workers`       many runs side by side, and runs of an algorithm that is not in `tcpfair.cc`
-`simulation`    `flow`, `simulate` and `Run`: a scenario in words, its runs, and what is measured of them
-`digest`        SHA-256 over all that a run gives
+`live`          one scenario and seed -> result; prints a line before a compilation
+`workers`       parallel runs, and runs of an algorithm that is not in `tcpfair.cc`
+`simulation`    `flow`, `simulate` and `Run`: scenarios, their runs and the metrics of these
+`digest`        SHA-256 over all outputs of a run
 ==============  ================================================================================================
 
-It imports neither pandas nor SciPy nor anything that draws, unless a method needs it.
+It imports pandas, SciPy and matplotlib only in methods that need them.
 """

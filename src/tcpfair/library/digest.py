@@ -1,8 +1,8 @@
-"""What a run gave, as one number: SHA-256 of each of its arrays, and of the list of these.
+"""Digest of a run's outputs: SHA-256 of each of its arrays, and of the list of these.
 
-``web/static/engine.js`` works out the same in the page. The arrays are those of `tcpfair.engine.result.Result` as the engine
-keeps them (float64, little-endian), the events and the arrivals of short flows; events are always logged for it. What depends on
-where a run was stopped on its way, such as the number of trains, is left out.
+``web/static/engine.js`` computes the same in the page. The arrays are those of `tcpfair.engine.result.Result` in the
+engine's format (float64, little-endian), the events and the arrivals of short flows. Events are always logged for it.
+Values that depend on where a run was paused, such as the number of trains, are excluded.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def lines(result: DumbbellResult) -> list[str]:
 
 
 def digest(scenario: Scenario, seed: int) -> str:
-    """Digest of what a scenario gives with a seed. Raises InputError as the engine does."""
+    """Digest of the results of a scenario and a seed. Raises InputError as the engine does."""
     return digest_of_result(live.run(scenario, seed, log_events=True))
 
 
 def digest_of_result(result: DumbbellResult) -> str:
-    """The same of a result whose events were logged."""
+    """Digest of a result whose events were logged."""
     return hashlib.sha256("".join(lines(result)).encode()).hexdigest()
 
 
@@ -60,11 +60,11 @@ def digest_of_file(path: Path) -> str:
 
 
 def read(path: Path) -> tuple[Scenario, int]:
-    """Scenario and seed of a file in YAML or JSON: ``{scenario: {...}, seed: 7}``; the seed is 1 where there is none."""
-    from tcpfair.papers.papers import load_yaml  # the library does without YAML
+    """Scenario and seed of a file in YAML or JSON: ``{scenario: {...}, seed: 7}``; the default seed is 1."""
+    from tcpfair.papers.papers import load_yaml  # the library does not require YAML
 
     try:
-        values = load_yaml(path)  # JSON is YAML but for its tabs
+        values = load_yaml(path)  # JSON is YAML except for its tabs
     except (UnicodeDecodeError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
         raise InputError(f"{path}: {reason}") from None

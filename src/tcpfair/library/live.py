@@ -13,9 +13,9 @@ from tcpfair.jit import PLAIN
 from tcpfair.jit import is_compiled as _is_compiled
 from tcpfair.papers.scenario import Scenario, make_scenario
 
-COMPILING_S = 20  # on a core that has other work too
+COMPILING_S = 20  # on a core that is shared with other work
 
-# only its compilation matters
+# only compiles
 _SMALLEST = {
     **{
         "capacity_bps": 1e6,
@@ -35,7 +35,7 @@ def is_compiled() -> bool:
 
 
 def prepare(say: Callable[[str], None] = print) -> float:
-    """Load the simulator, or compile it when that is still to be done; the time in s that it took.
+    """Load the simulator, or compile it if necessary; return the time in s.
 
     ``say`` gets a line before a compilation, with the expected time, and one afterwards, with the actual time.
     """
@@ -49,12 +49,12 @@ def prepare(say: Callable[[str], None] = print) -> float:
 
 
 def _compilations() -> int:
-    """How often this process compiled the simulator's loop."""
+    """Number of compilations of the simulator's loop in this process."""
     return 0 if PLAIN else sum(simulate.stats.cache_misses.values())
 
 
 def run(scenario: Scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:
-    """Simulate one scenario with one seed, see `tcpfair.engine.dumbbell.run`; before a compilation a line on stderr says so."""
+    """Simulate one scenario with one seed, see `tcpfair.engine.dumbbell.run`; prints a line on stderr before a compilation."""
     if not is_compiled():
         prepare(lambda line: print(line, file=sys.stderr, flush=True))
     return dumbbell.run(scenario, seed, log_events)

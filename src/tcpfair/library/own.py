@@ -1,7 +1,8 @@
-"""An own algorithm: one file that keeps the contract of `tcpfair.cc.api`, given by its path or as a module.
+"""User algorithms: one file that implements the contract of `tcpfair.cc.api`, given by its path or as a module.
 
-A process that has not imported the engine yet adds it to the registry, and compiles the engine with it. The engine's sources
-stay as they are, shipped algorithms give the same bits, and an edit of the file takes effect with the next run, in a new process.
+A process that has not imported the engine yet adds it to the registry, and compiles the engine with it. The engine's
+sources do not change, and shipped algorithms give the same bits. An edit of the file takes effect with the next run, in
+a new process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tcpfair import cc
 from tcpfair.errors import InputError
 
 _PLACE = "<own algorithms>"  # in `tcpfair.cc.__path__`
-_KEPT_CACHES = 8  # of engines compiled with own algorithms
+_KEPT_CACHES = 8  # of engines compiled with user algorithms
 _EMPTY_WORDS = re.compile(
     r"Failed in|No implementation|There (is|are)|During:|File |[->^ ]|Unsupported functionality|$"
 )
@@ -43,9 +44,9 @@ def digest_of_files(own: Sequence[str]) -> str:
 
 
 def located(cc_name: str) -> str:
-    """The file of an own algorithm, given as a path that ends in .py or as a module's name; nothing for a shipped one.
+    """The file of a user algorithm, given as a path that ends in .py or as a module's name; None for a shipped one.
 
-    Raises InputError for a file that is missing or has a name that it cannot have. What is neither is left to the engine.
+    Raises InputError for a file that is missing or has an invalid name. The engine reports any other name.
     """
     if cc_name.endswith(".py"):
         path = Path(cc_name).resolve()
@@ -66,7 +67,7 @@ def shipped_names() -> frozenset[str]:
 
 
 def _file_of_module(name: str) -> Path | None:
-    """The file of a module of the user's that looks like an algorithm."""
+    """The file of a user's module that looks like an algorithm."""
     with suppress(ImportError, ValueError, AttributeError):
         spec = importlib.util.find_spec(name)
         if spec and spec.origin and spec.origin.endswith(".py"):
@@ -75,16 +76,16 @@ def _file_of_module(name: str) -> Path | None:
     return None
 
 
-# --- In the other one --------------------------------------------------------------------------------------------
+# --- In the other process --------------------------------------------------------------------------------------------
 
 
 def serve(own: tuple[str, ...]) -> None:
-    """Read jobs from stdin and write results to stdout until there are no more."""
+    """Read jobs from stdin and write results to stdout until stdin ends."""
     from tcpfair.papers.scenario import Scenario
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed is no result
+    os.dup2(2, 1)  # printed text is not a result
     try:
         register(own)
         from tcpfair.library import live  # and with it the engine
@@ -108,7 +109,7 @@ def serve(own: tuple[str, ...]) -> None:
 
 
 class _Finder:
-    """Finds own algorithms as modules of `tcpfair.cc`, in the files in which they are."""
+    """Finds user algorithms as modules of `tcpfair.cc`, in their own files."""
 
     def __init__(self, own: Sequence[str]) -> None:
         self._files = {Path(path).stem: path for path in own}
@@ -122,7 +123,7 @@ class _Finder:
 
 
 def register(own: Sequence[str]) -> None:
-    """Add own algorithms to the registry, and give the engine that is compiled with them a cache of its own.
+    """Add user algorithms to the registry, and use a separate cache for the engine that is compiled with them.
 
     Has an effect only before `tcpfair.engine.loop` is imported. Raises InputError for a file that has no algorithm.
     """
@@ -130,7 +131,7 @@ def register(own: Sequence[str]) -> None:
         return
     import numba
 
-    config: Any = numba.config  # its names are made when it is loaded
+    config: Any = numba.config  # its names are built when it is loaded
     from tcpfair.cc import registry  # and with it numba, as `tcpfair.jit` sets it up
 
     base = Path(config.CACHE_DIR)
@@ -146,7 +147,7 @@ def register(own: Sequence[str]) -> None:
 
 
 def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
-    """What is wrong with an own algorithm, with file and line where they are known."""
+    """The error in a user algorithm, with file and line if available."""
     if isinstance(error, InputError) or not own:
         return error if isinstance(error, InputError) else InputError(f"simulate: {type(error).__name__}: {error}")
     text = str(error)
@@ -157,14 +158,14 @@ def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
         (each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__) if each.filename in own
     ]
     line = next((each.strip() for each in text.splitlines() if not _EMPTY_WORDS.match(each)), type(error).__name__)
-    if isinstance(error, KeyError):  # of numba, for a field that a record does not have
+    if isinstance(error, KeyError):  # numba's message for a field that a record does not have
         line = f"{text} is not known; name it in STATE or PARAMS"
     told = re.findall(rf'File "([^"]*(?:{names}))", line (\d+)', text) or frames or _lines_with(line, own)
     return InputError("{}:{}: {}".format(*(told or [(own[0], "?")])[-1], line))
 
 
 def _lines_with(line: str, own: Sequence[str]) -> list[tuple[str, int]]:
-    """Where the name that a message has in quotes is: numba tells no line when it fails within a rule."""
+    """File and line of the name quoted in a message: numba reports no line when it fails within a rule."""
     quoted = re.search(r"'(\w+)'", line)
     sources = ((path, Path(path).read_text().splitlines()) for path in own if quoted)
     places = ((path, number, code) for path, lines in sources for number, code in enumerate(lines, 1))

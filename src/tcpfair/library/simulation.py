@@ -1,4 +1,4 @@
-"""A scenario in words, its runs, and what is measured of them: `flow`, `simulate`, `Run`.
+"""Scenarios, their runs and the metrics of these: `flow`, `simulate`, `Run`.
 
 >>> from tcpfair import flow, simulate
 >>> r = simulate(flow("cubic", rtt_ms=20), flow("reno", rtt_ms=80), rate_mbps=20, duration_s=20)
@@ -43,10 +43,10 @@ Number: TypeAlias = "float | Sequence[float] | range | npt.NDArray[Any] | None"
 Kind = Literal["self", "solo"]
 
 WIRE_BYTES, PAYLOAD_BYTES = 1500, 1448
-JITTER_PKTS = 3  # service times: without any jitter the phase of single packets decides who wins
+JITTER_PKTS = 3  # service times: without any jitter the phase of single packets decides which flow wins
 SAMPLE_S = 0.1  # of windows and queue
 RATE_S = 1.0  # over which a rate is taken, as in the papers
-SETTLED = 0.25  # of the time after the last start is left out of averages
+SETTLED = 0.25  # of the time after the last start is excluded from averages
 RECOVERY_END = 2  # among the kinds of events; below are losses and timeouts
 MOST_SEED = (1 << 64) - 1
 _LISTS = ("record", "web")  # settings whose one value is a list
@@ -63,8 +63,9 @@ def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str
     """A flow: its algorithm, its RTT without queue in ms, and any further fields of `tcpfair.papers.scenario.Flow`, such as
     ``start_s``, ``params`` of the algorithm or ``rwnd_pkts``.
 
-    ``cc`` names a file of `tcpfair.cc`, or an algorithm of your own that keeps the contract of `tcpfair.cc.api`: the path of
-    its file (``"my_cc.py"``) or a module that can be imported. Raises InputError for a file that does not exist.
+    ``cc`` names a file of `tcpfair.cc`, or your own algorithm that implements the contract of `tcpfair.cc.api`: the
+    path of its file (``"my_cc.py"``) or a module that can be imported. Raises InputError for a file that does not
+    exist.
 
     >>> flow("cubic", rtt_ms=20, start_s=5)
     {'protocol': 'cubic, 20 ms', 'cc': 'cubic', 'rtt_s': 0.02, 'start_s': 5}
@@ -91,11 +92,11 @@ def simulate(
     """Simulate flows of `flow` on a link of ``rate_mbps`` with a buffer in packets, or in BDP of the longest RTT (1 when neither
     is given), for ``duration_s``.
 
-    ``settings`` are further fields of `tcpfair.papers.scenario.Scenario`, such as ``loss_rate``. What is not given: 1500
-    bytes a packet, 1448 of them payload, a delay that jitters by three packet times. A setting that is a list, a range or an
-    array is an axis of the result: each combination is one run, on ``cores`` processes where that pays; the results do not
-    depend on their number. ``progress`` shows how many are done. A `Scenario` in place of flows is simulated as it is.
-    Raises InputError in one line for what no run can have.
+    ``settings`` are further fields of `tcpfair.papers.scenario.Scenario`, such as ``loss_rate``. Defaults: packets of
+    1500 bytes with 1448 of payload, and a delay that jitters by three packet times. A setting that is a list, a range
+    or an array is an axis of the result. Each combination is one run, on ``cores`` processes if that is faster; the
+    results do not depend on their number. ``progress`` shows how many are done. A `Scenario` instead of flows is
+    simulated unchanged. Raises InputError in one line for invalid values.
 
     >>> simulate(flow("reno", rtt_ms=40), rate_mbps=[5, 10], duration_s=10).goodput_mbps.round(1).tolist()
     [[4.8], [9.6]]
@@ -119,7 +120,7 @@ def simulate(
 
 
 def compare(runs: Mapping[str, Run]) -> Run:
-    """Single runs as one, with their names as the axis ``run``.
+    """Single runs combined into one, with their names as the axis ``run``.
 
     >>> r = simulate(flow("reno", rtt_ms=20), flow("reno", rtt_ms=40), rate_mbps=10, duration_s=10)
     >>> compare({"1 BDP": r, "a tenth": r.but(buffer_bdp=0.1)}).jfi.round(2).tolist()
@@ -173,14 +174,14 @@ def _job(flows: tuple[Any, ...], given: Mapping[str, Any]) -> Job:
         if buffer_pkts is None:
             values["buffer_pkts"] = bdp * (1 if buffer_bdp is None else buffer_bdp)
     except (TypeError, ZeroDivisionError):
-        pass  # the field at fault is named below
+        pass  # the invalid field is named below
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
     return Job(make_scenario(values, "simulate"), int(seed), tuple(sorted(own)))
 
 
 @contextmanager
 def _extra(name: str) -> Iterator[None]:
-    """What is optional, imported; InputError with the extra that brings it when it is not installed."""
+    """Import an optional package; InputError names the extra that installs it when it is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -201,7 +202,7 @@ class _One:
     references: dict[Kind, list[_One]] = field(default_factory=dict, repr=False)  # of each flow; filled by `_refer`
 
     def jobs_of(self, kind: Kind) -> list[Job]:
-        """The run of each flow's reference: all flows are as it is and start when they do here, or it is alone."""
+        """The run of each flow's reference: all flows are of its kind with their starts unchanged, or it is alone."""
         worlds: Iterator[tuple[Flow, ...]]
         if kind == "solo":
             worlds = ((each,) for each in self.scenario.flows)
@@ -236,7 +237,7 @@ class _One:
 
     @cached_property
     def goodput_t_mbps(self) -> Floats:
-        """What each receiver has in order, (..., flows, intervals)."""
+        """Goodput in order at each receiver, (..., flows, intervals)."""
         there_pkts = self.result.delivered_pkts[self._step - 1 :: self._step].T
         new_pkts = np.diff(there_pkts, axis=-1, prepend=0)
         return self._step_mbps * new_pkts
@@ -253,7 +254,7 @@ class _One:
 
     @property
     def jfi(self) -> Floats:
-        """Mean of J(t) in the window, as the papers print it, (...); intervals without any delivery do not count."""
+        """Mean of J(t) in the window, as in the papers, (...); intervals without any delivery do not count."""
         j = self.during(self.jfi_t, *self.window_s)
         return np.asarray(j[~np.isnan(j)].mean() if (~np.isnan(j)).any() else np.nan)
 
@@ -264,18 +265,18 @@ class _One:
 
     @property
     def self_mbps(self) -> Floats:
-        """What each flow gets, in its place, when all flows are as it is, (..., flows)."""
+        """Each flow's goodput, in its position, when all flows are of its kind, (..., flows)."""
         return np.array([own.goodput_mbps[n] for n, own in enumerate(self.references["self"])])
 
     @property
     def solo_mbps(self) -> Floats:
-        """What each flow gets alone, in the window of this run, (..., flows)."""
+        """Each flow's goodput alone, in the window of this run, (..., flows)."""
         alone = self.references["solo"]
         return np.array([float(each._mean(each.goodput_t_mbps, window_s=self.window_s)[0]) for each in alone])
 
     @property
     def max_min_mbps(self) -> Floats:
-        """Each flow's max-min share of the payload that the link carries; its own access link bounds it, (..., flows)."""
+        """Each flow's max-min share of the link's payload, bounded by its access link, (..., flows)."""
         payload = self.scenario.payload_bytes / self.scenario.wire_bytes / BPS_PER_MBPS
         access_bps = [each.access_bps or np.inf for each in self.scenario.flows]
         return rulers.max_min(self.scenario.capacity_bps * payload, np.array(access_bps) * payload)
@@ -293,7 +294,7 @@ class _One:
 
     @property
     def nru_of_mean_db(self) -> Floats:
-        """NRU of the mean goodput, (..., flows): above `nru_db` by Jensen's inequality, the more the less steady a flow is."""
+        """NRU of the mean goodput, (..., flows): above `nru_db` by Jensen's inequality, and more so for a less steady flow."""
         return rulers.nru_db(rulers.ruler(self.goodput_mbps, "self", y_self=self.self_mbps))
 
     @property
@@ -330,8 +331,8 @@ class _One:
 
     @property
     def losses(self) -> Floats:
-        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows); NaN where ``record``
-        leaves events out."""
+        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows); NaN where
+        ``record`` excludes events."""
         if "events" not in self.scenario.record:
             return np.full(len(self.scenario.flows), np.nan)
         events = self.result.events
@@ -346,14 +347,14 @@ class _One:
 
     @property
     def window_s(self) -> tuple[float, float]:
-        """What is averaged: from where a quarter of the time after the last start has gone by, to the end."""
+        """The window of averages: from a quarter of the time after the last start, to the end."""
         started_s = max(each.start_s for each in self.scenario.flows)
         end_s = float(self.t_s[-1]) if len(self.t_s) else self.scenario.duration_s
         return started_s + SETTLED * (end_s - started_s), end_s
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all that the run gives: what the packet lab and ``./reproduce digest`` print for it."""
+        """SHA-256 over all outputs of the run, as the packet lab and ``./reproduce digest`` print it."""
         result = self.result
         if "events" not in self.scenario.record:
             logged = self.scenario.model_copy(update={"record": (*self.scenario.record, "events")})
@@ -370,12 +371,12 @@ class _One:
         return float(mbps(self.scenario.payload_bytes, self._step * self.scenario.sample_s))  # type: ignore[no-untyped-call]
 
     def _mean(self, x: Floats, t_s: Floats | None = None, window_s: tuple[float, float] | None = None) -> Floats:
-        """Mean in the window of averages, or another; NaN when no interval lies in it."""
+        """Mean in the window of averages, or another; NaN when it contains no interval."""
         inside = self.during(x, *(window_s or self.window_s), t_s=t_s)
         return np.asarray(inside.mean(axis=-1)) if inside.shape[-1] else np.full(x.shape[:-1], np.nan)
 
     def during(self, x: Floats, start_s: float, end_s: float, t_s: Floats | None = None) -> Floats:
-        """The intervals of ``x`` that lie in a span."""
+        """The intervals of ``x`` within a span."""
         t_s, rounding_s = self.t_s if t_s is None else t_s, 1e-6
         return x[..., (t_s > start_s + rounding_s) & (t_s <= end_s + rounding_s)]
 
@@ -384,7 +385,7 @@ class _One:
 
 
 class _Measure:
-    """An attribute of `Run`: that of each of its members, in an array with the axes of the run in front."""
+    """An attribute of `Run`: the values of all members, in an array with the run's axes first."""
 
     def __init__(self, needs: Kind | None = None) -> None:
         self._needs = needs
@@ -411,9 +412,9 @@ class _Measure:
 class Run:
     """One run, or many with ``axes``: the name and the values of each setting that was given as a list.
 
-    Arrays have the axes in front, so that of a single run ``jfi`` is a number and ``goodput_mbps`` has a value for each flow.
-    Averages leave out the first quarter of the time after the last start (``window_s``). The runs of a flow
-    alone, and among its own kind, are simulated on first use.
+    Arrays have the axes first: for a single run ``jfi`` is a number and ``goodput_mbps`` has a value for each flow.
+    Averages exclude the first quarter of the time after the last start (``window_s``). The runs of a flow alone, and
+    among its own kind, are simulated on first use.
     """
 
     axes: Mapping[str, list[Any]]
@@ -457,7 +458,7 @@ class Run:
         if not self.given:
             raise InputError("but: these runs were put together by `compare`; change one of them")
         given = dict(self.given)
-        if changes.keys() & {"buffer_bdp", "buffer_pkts"}:  # one of them is the buffer
+        if changes.keys() & {"buffer_bdp", "buffer_pkts"}:  # only one may set the buffer
             given |= {"buffer_bdp": None, "buffer_pkts": None}
         if "rate_mbps" in changes:
             given.pop("capacity_bps", None)
@@ -480,12 +481,13 @@ class Run:
 
     @property
     def digest(self) -> Any:
-        """SHA-256 over all that a run gives, as the packet lab and ``./reproduce digest`` print it; of many an array of text."""
+        """SHA-256 over all outputs of a run, as the packet lab and ``./reproduce digest`` print it; an array of text
+        for many."""
         return np.array([one.digest for one in self.members]).reshape(self.shape)[()]
 
     @property
     def labels(self) -> list[str]:
-        """What to call each flow."""
+        """Name of each flow."""
         return self.members[0].labels
 
     @property
@@ -495,7 +497,7 @@ class Run:
 
     @property
     def result(self) -> DumbbellResult:
-        """All that the simulator leaves of a single run."""
+        """All outputs of the simulator for a single run."""
         return self._single("result").result
 
     def to_json(self) -> str:
@@ -550,7 +552,8 @@ class Run:
         return xr.Dataset(arrays, {**self.axes, **coordinates, "flow": range(1, len(first.labels) + 1)})
 
     def plot(self) -> run_panels.Figure:
-        """Windows, queue, goodput, J(t) and U_n(t) over time, a column for each run; of more runs goodput and J by axis."""
+        """Draw windows, queue, goodput, J(t) and U_n(t) over time, a column for each run; for many runs goodput and J
+        by axis."""
         with _extra("plot"):
             from tcpfair.exhibits.run_panels import draw
         self._refer("self")
@@ -574,7 +577,7 @@ class Run:
         return self.members[0]
 
     def _refer(self, kind: Kind) -> None:
-        """Simulate the references of all members that still lack them; equal runs once, side by side."""
+        """Simulate the missing references of all members in parallel, equal runs only once."""
         lacking = [one for one in self.members if kind not in one.references]
         jobs = [one.jobs_of(kind) for one in lacking]
         distinct = {(job.scenario.digest, job.seed, job.own): job for of_one in jobs for job in of_one}

@@ -1,7 +1,7 @@
-"""Many runs side by side, each in a process, and runs of own algorithms, which need a process of their own (`own`).
+"""Parallel runs in processes, and runs of user algorithms, which need a separate process (`own`).
 
-A process is a Python that reads pickled scenarios and writes pickled results, so that scripts need no guard of ``__main__``.
-A result does not depend on where it is made.
+A process is a Python that reads pickled scenarios and writes pickled results, so scripts need no guard of ``__main__``.
+A result does not depend on the process that computes it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tcpfair.library import live
 from tcpfair.library.own import digest_of_files
 from tcpfair.papers.scenario import Scenario
 
-_WORTH_PKTS = 2e8  # that full links carry in all runs: with fewer, starting processes takes longer than simulating
+_WORTH_PKTS = 2e8  # that full links carry in all runs: with fewer, starting processes takes longer than the simulation
 _SHOWN_AFTER_S, _SHOWN_EVERY_S = 2.0, 0.5
 _START = "import sys; sys.path[:] = {path!r}; from tcpfair.library.own import serve; serve({own!r})"
 
 
 class Job(NamedTuple):
-    """One run: a scenario, a seed, and the files of its own algorithms."""
+    """One run: a scenario, a seed, and the files of its user algorithms."""
 
     scenario: Scenario
     seed: int
@@ -37,7 +37,7 @@ class Job(NamedTuple):
 
     @property
     def pkts(self) -> float:
-        """Packets that a full link carries in it."""
+        """Packets that a full link carries in the run."""
         return self.scenario.capacity_bps * self.scenario.duration_s / (8 * self.scenario.wire_bytes)
 
 
@@ -52,7 +52,7 @@ def run_all(jobs: Sequence[Job], cores: int | None = None, progress: bool | None
     at_once = min(len(jobs), cores or usable) if is_worth_it else 1
     say = _progress(len(jobs), progress)
     found: list[DumbbellResult | None] = [None] * len(jobs)
-    # the first one by itself: what it compiles, the others load
+    # the first one alone: it compiles what the others load
     first = 1 if at_once > 1 and (jobs[0].own or not live.is_compiled()) else 0
     for number in range(first):
         found[number] = _run(jobs[number], apart=True)
@@ -71,7 +71,7 @@ def run_all(jobs: Sequence[Job], cores: int | None = None, progress: bool | None
             pool.shutdown(wait=False, cancel_futures=True)
             _Process.end_all()
             pool.shutdown()
-            _Process.end_all()  # one that was about to start
+            _Process.end_all()  # it was about to start
             raise
         pool.shutdown()
     return [result for result in found if result is not None]
@@ -85,7 +85,7 @@ def _run(job: Job, apart: bool) -> DumbbellResult:
 
 
 def _progress(total: int, shown: bool | None) -> Callable[[int], None]:
-    """A function that is told how many are done."""
+    """A callback for the number of finished runs."""
     if shown is None:
         shown = total > 1 and (sys.stderr.isatty() or "ipykernel" in sys.modules)
     began_s = last_s = time.monotonic()
@@ -117,7 +117,7 @@ class _Process:
         _Process.alive.append(self)
 
     def run(self, job: Job) -> DumbbellResult:
-        """The job's result; raises what it raised there, and ShortageError when the process has gone."""
+        """The job's result; raises the job's error, or ShortageError when the process has ended."""
         assert self._process.stdin and self._process.stdout
         try:
             pickle.dump((job.scenario.model_dump(), job.seed), self._process.stdin)
@@ -129,7 +129,7 @@ class _Process:
             raise ShortageError(
                 f"simulate: a process that simulated ended with status {status}; is memory short?"
             ) from None
-        except BaseException:  # interrupted: what it sends next answers nothing
+        except BaseException:  # interrupted: discard its next answer
             self.end()
             raise
         if isinstance(found, BaseException):
@@ -138,7 +138,7 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """End the process; what it was simulating is lost."""
+        """End the process and lose its current simulation."""
         with suppress(ValueError):
             _Process.alive.remove(self)
         self._process.kill()

@@ -1,20 +1,20 @@
-"""Measures: what is read off the runs of a trace. Experiments, recordings and the validation all measure through here.
+"""Measures of the runs of a trace, for experiments, recordings and the validation.
 
-A *metric* (`tcpfair.metrics`) is a formula on arrays and knows no trace; a *measure* is a quantity of a run under a name
-that configurations ask for in ``measures:``; an exhibit *draws* measures. `runs` has the arrays and what needs no
-configuration, `weights` the NRU weights, `groups` the table that an experiment requests, `growth` windows between losses
-beside the kernel's formulas. The vocabulary, with units:
+A *metric* (`tcpfair.metrics`) is a formula on arrays, independent of traces; a *measure* is a quantity of a run that
+configurations request by name in ``measures:``; an exhibit *draws* measures. `runs` has the arrays and measures without
+configuration, `weights` the NRU weights, `groups` the table that an experiment requests, `growth` windows between
+losses compared with the kernel's formulas. The vocabulary, with units:
 
-* sample: what was counted in one interval of ``sample_s``; window ``window_s``: the time in s that is measured. Where a
-  congestion window is meant it is called that, or its unit says it (packets).
+* sample: the counts of one interval of ``sample_s``; window ``window_s``: the measured time span in s. A congestion
+  window is named as such, or has the unit packets.
 * goodput or throughput, Mb/s: payload in order at the receiver (``delivered_bytes``); received: payload at its first
-  arrival, in order or not; carried: bytes on the wire, as the link counts them. A mean is over the samples in the window.
+  arrival, in order or not; carried: bytes on the wire, counted by the link. A mean is over the samples in the window.
 * ceiling, Mb/s: the payload that a full link carries, capacity times payload over bytes on the wire.
-* utilisation, a share: of all flows together over the ceiling (`Runs.utilisation`). Of goodput in ``throughput`` and for
-  recordings, of what is received in the validation (as ns-2 and ns-3 count it). In ``bottleneck`` alone it is what the link
-  carried over its capacity, ACKs and background included; ``utilisation_counts`` says whether headers count.
-* share: a flow's mean goodput over that of all. jfi: Jain's index, of each sample and then the mean (``jfi_mean``, as the
-  papers print it), or of the means (``jfi_of_means``; ``jfi`` of the validation).
+* utilisation, a share: of all flows together over the ceiling (`Runs.utilisation`). Of goodput in ``throughput`` and
+  for recordings, of received bytes in the validation (as in ns-2 and ns-3). Only in ``bottleneck`` it is the carried
+  load over the capacity, ACKs and background included; ``utilisation_counts`` says whether headers count.
+* share: a flow's mean goodput over that of all. jfi: Jain's index, of each sample and then the mean (``jfi_mean``, as
+  in the papers), or of the means (``jfi_of_means``; ``jfi`` of the validation).
 * loss: a reduction of the window, by fast recovery or timeout; epoch, s: from one to the flow's next. Both count in the
   window, its ends included.
 * ``peak``: of the group of that name, the largest sample of goodput, Mb/s; in the validation, the mean of the congestion
@@ -22,8 +22,8 @@ beside the kernel's formulas. The vocabulary, with units:
 * mean window, packets: over all samples (``cwnd_mean``) or over whole epochs (`Runs.mean_windows_pkts`).
 * window fit: a curve through the recorded congestion windows of one epoch by least squares: a line
   (`tcpfair.metrics.series.fitted_slope`) or CUBIC's (`growth.Epoch.fit`).
-* weight, 1/(Mb/s): one over what a flow gets in its self-pair, by a rule of `weights.RULES`; NRU, dB: weight times goodput,
-  where a sample without delivery counts as one segment (`weights.u_db`).
+* weight, 1/(Mb/s): one over a flow's goodput in its self-pair, by a rule of `weights.RULES`; NRU, dB: weight times
+  goodput, where a sample without delivery counts as one segment (`weights.u_db`).
 """
 
 from tcpfair.measures.groups import BY_RULE, SYSTEM, measure

@@ -1,4 +1,4 @@
-"""The catalogue of measures: what each group needs of a trace, and words and unit of each metric.
+"""The catalogue of measures: the requirements of each group, and label and unit of each metric.
 
 Read by the readers of recordings (`tcpfair.measures.resolution`), by studies and by the packet lab.
 """
@@ -11,11 +11,11 @@ Need = Literal["sample", "window", "event"]
 
 
 class Group(NamedTuple):
-    """What a group of `tcpfair.measures.groups` needs.
+    """The requirements of a group of `tcpfair.measures.groups`.
 
     ``need`` is ``sample`` (single samples), ``window`` (bytes over the time of the whole window) or ``event`` (losses and
-    windows, each recorded at its own moment). ``reads`` lists the records of a simulation beside ``samples``. A group with
-    ``by_self_pairs`` is weighted by what flows get in another experiment.
+    windows, each recorded with its time). ``reads`` lists the required records of a simulation besides ``samples``. A
+    group with ``by_self_pairs`` is weighted by the flows' throughput in another experiment.
     """
 
     need: Need
@@ -24,7 +24,7 @@ class Group(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """Words and unit of a metric; ``need`` where it differs from that of its group."""
+    """Label and unit of a metric; ``need`` where it differs from that of its group."""
 
     words: str = ""
     unit: str = ""
@@ -50,7 +50,7 @@ GROUPS = {
     "background": Group("window"),
     "synchronisation": Group("event", ("events",)),
 }
-# what a study of its own has to record for each group (`tcpfair.runs.study`)
+# records that a user's study needs for each group (`tcpfair.runs.study`)
 READS = {name: None if group.by_self_pairs else group.reads for name, group in GROUPS.items()}
 METRICS = {
     "throughput_mean": Metric("mean throughput", "Mb/s"),

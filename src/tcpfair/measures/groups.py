@@ -1,7 +1,7 @@
-"""From the trace of an experiment to its table: the measures that its configuration asks for, a row for each value.
+"""From the trace of an experiment to its table: the measures that its configuration requests, a row for each value.
 
 ``experiment.measures`` names groups, each a function below. Windows, thresholds and the rule of the weights come from
-the paper's configuration. What a run is too short, or too coarsely recorded, to show is NaN: each group has its line in
+the paper's configuration. A measure is NaN for a run that is too short or too coarsely recorded for it; see
 `tcpfair.measures.resolution`.
 """
 
@@ -27,17 +27,17 @@ from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts, mbps
 
 Named = list[tuple[str, Floats]]  # measures with their values, (runs,) of the system or (runs, flows)
 
-SYSTEM = 0  # `flow` of a measure of all flows together
-BY_RULE = "@"  # between a measure and the rule of its weights, where that is not the experiment's own
+SYSTEM = 0  # `flow` of a measure of the whole system
+BY_RULE = "@"  # between a measure and the rule of its weights, where it differs from the experiment's own
 
 
 @dataclass(frozen=True)
 class ExperimentRuns(Runs):
-    """Runs of an experiment, and the configuration that says how they are measured."""
+    """Runs of an experiment, and the configuration of their measures."""
 
     config: PaperConfig
     experiment: Experiment
-    of_self: pd.DataFrame | None  # the table of the experiment that the NRU weights come from
+    of_self: pd.DataFrame | None  # the table of the experiment that gives the NRU weights
 
     @cached_property
     def of_self_mbps(self) -> Floats:
@@ -50,7 +50,8 @@ class ExperimentRuns(Runs):
 
     @cached_property
     def rates_mbps(self) -> Floats:
-        """What ``rates_count`` says over the whole run: first arrivals (received) or in-order goodput (delivered)."""
+        """The bytes that ``rates_count`` selects, over the whole run: first arrivals (received) or in-order goodput
+        (delivered)."""
         return mbps(self.array(f"{self.config.analysis_value('rates_count')}_bytes"), self.sample_s)
 
     @cached_property
@@ -67,11 +68,11 @@ class ExperimentRuns(Runs):
     def by_rules(self) -> Iterator[tuple[str, Floats]]:
         """U_n(t) in the window by the experiment's own rule of the weights and by each further one.
 
-        With it what to append to the names of measures: nothing, or ``@rule``.
+        Each comes with the suffix of the measures' names: empty, or ``@rule``.
         """
         yield "", self.u_db
         for rule in self.experiment.weights.also:
-            # the floor is a throughput, so that other weights shift every sample of a flow by the same dB
+            # the floor is a throughput, so other weights shift every sample of a flow by the same dB
             with np.errstate(invalid="ignore"):  # both weights may be inf
                 shift_db = 10 * log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
             yield BY_RULE + rule, self.u_db + shift_db[..., np.newaxis]
@@ -81,7 +82,7 @@ class ExperimentRuns(Runs):
 
 
 def throughput(x: Runs) -> Named:
-    """Mean throughputs in Mb/s and the share that they are of the payload the link can carry."""
+    """Mean throughputs in Mb/s and their share of the link's capacity for payload."""
     return [
         ("throughput_mean", x.means_mbps),
         ("received_mean", x.r_received.mean(axis=-1)),
@@ -96,7 +97,7 @@ def ratio(x: Runs) -> Named:
 
 
 def jfi(x: Runs) -> Named:
-    """Jain's index: mean of J(t) as the papers print it, of the mean throughputs, and of first arrivals."""
+    """Jain's index: mean of J(t) as in the papers, of the mean throughputs, and of first arrivals."""
     return [
         ("jfi_mean", fairness.mean_jfi(x.r)),
         ("jfi_of_means", fairness.jfi_of_means(x.r)),
@@ -120,7 +121,7 @@ def nru_tuple(u_db: Floats) -> Named:
 
 
 def stability(x: ExperimentRuns) -> Named:
-    """Coefficients of variation of the NRU: S_n, their mean S_N (eq. 10), their sum, and S_N as Table VI prints it."""
+    """Coefficients of variation of the NRU: S_n, their mean S_N (eq. 10), their sum, and S_N as published in Table VI."""
     found = []
     for suffix, u_db in x.by_rules():
         found += [
@@ -133,7 +134,7 @@ def stability(x: ExperimentRuns) -> Named:
 
 
 def convergence(x: ExperimentRuns) -> Named:
-    """T_U since t_e of each flow and of the system, when that was, and how much of the time after it all stay fair."""
+    """T_U since t_e of each flow and of the system, its time, and the share of the time after it in which all stay fair."""
     value = x.config.analysis_value
     span_s = (value("convergence_from_s"), x.window_s[1])
     u_db = weights.u_db(x, x.during(x.goodput_mbps, *span_s), x.weights)
@@ -152,7 +153,7 @@ def convergence(x: ExperimentRuns) -> Named:
 
 
 def peak(x: ExperimentRuns) -> Named:
-    """Largest sample in Mb/s, when the flow first comes near it, and the mean over the whole run."""
+    """Largest sample in Mb/s, the time when the flow first approaches it, and the mean over the whole run."""
     share = x.config.analysis_value("peak_share")
     return [
         ("throughput_peak", x.goodput_mbps.max(axis=-1)),
@@ -211,9 +212,9 @@ def growth(x: ExperimentRuns) -> Named:
 
 
 def bottleneck(x: ExperimentRuns) -> Named:
-    """Use of the bottleneck as its own record has it, ACKs of the other direction included (ha2006).
+    """Utilisation of the bottleneck by its own record, including ACKs of the other direction (ha2006).
 
-    utilisation counts what ``utilisation_counts`` says, payload or all bytes on the wire; so do the loads in Mb/s:
+    ``utilisation_counts`` selects payload or all bytes on the wire, for utilisation and for the loads in Mb/s:
     mean forward, mean of both directions, and standard deviation and CoV of the samples forward.
     """
     wire, reverse = x.carried_mbps("forward"), x.carried_mbps("reverse")
@@ -233,7 +234,7 @@ def bottleneck(x: ExperimentRuns) -> Named:
 
 
 def rates(x: ExperimentRuns) -> Named:
-    """Mean and largest sample of each flow's rate in Mb/s, counted as ``rates_count`` says (ha2006)."""
+    """Mean and largest sample of each flow's rate in Mb/s, by ``rates_count`` (ha2006)."""
     r = x.in_window(x.rates_mbps)
     return [("throughput_mean", r.mean(axis=-1)), ("rate_largest", r.max(axis=-1))]
 
@@ -241,9 +242,9 @@ def rates(x: ExperimentRuns) -> Named:
 def sharing(x: ExperimentRuns) -> Named:
     """How two or more flows share from ``sharing_from_s`` on (ha2006): means, smaller over larger, time to become fair.
 
-    Rates are counted as ``rates_count`` says. ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from
-    ``sharing_from_s`` to where the ratio of moving means first is fair; lead_changes counts how often the larger of the
-    first two moving means changes.
+    Rates are counted by ``rates_count``. ratio_at_end covers the last ``sharing_end_s``. fair_at_s is the time from
+    ``sharing_from_s`` until the ratio of moving means is first fair; lead_changes counts changes of the larger of the
+    first two moving means.
     """
     value = x.config.analysis_value
     stop_s = x.window_s[1]
@@ -297,7 +298,7 @@ def measure(trace: Trace, paper_cfg: PaperConfig, experiment: str, of_self: pd.D
     """Measures of all runs of one experiment, a row for each value.
 
     Columns run_id, replicate, the grid variables, flow (1, 2, ..; 0 is the system), flow_protocol (the flow's own label,
-    empty for the system), metric, value (Mb/s, dB, s, packets or a share; NaN where a run does not show it).
+    empty for the system), metric, value (Mb/s, dB, s, packets or a share; NaN if a run does not show it).
     ``of_self`` is this function's result for the experiment that the NRU weights come from. Raises InputError
     for a measure that does not exist, missing weights, or samples that do not form a table of flows and times.
     """

@@ -1,6 +1,6 @@
-"""Growth of windows from the end of a recovery to the next loss, beside the formulas of Linux: Reno's and CUBIC's.
+"""Growth of windows from the end of a recovery to the next loss, compared with Linux's formulas for Reno and CUBIC.
 
-A recovery is measured in polls: the window as finely as it was recorded, at moments of its own. The formulas are those of
+A recovery is measured in polls: the window at its original resolution and times. The formulas are those of
 `tcpfair.models.kernel` and `tcpfair.models.cubic`; a fit is by least squares through all polls of an epoch.
 """
 
@@ -25,19 +25,19 @@ CUBIC_CCS = ("cubic", "cubic_rtt")
 POLLS = ["flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 CURVES = ["flow_id", "epoch", "t_s", "cwnd_pkts"]
 _CURVE_POINTS = 60
-# of an epoch's windows that are to be CUBIC's own, for K and for W_max, K, C
+# required share of an epoch's windows that are CUBIC's own, for K and for W_max, K, C
 _OWN_SHARE = 0.25
 _OWN_SHARE_OF_THREE = 0.9
 
 
 class Check(NamedTuple):
-    """One number of a recovery as it was measured, beside its formula."""
+    """One measured number of a recovery, with its formula."""
 
     flow: str
     epoch: int
     from_s: float
     to_s: float
-    w_at_loss_pkts: float  # at the loss that ends the epoch; of several flows the sum
+    w_at_loss_pkts: float  # at the loss that ends the epoch; the sum for several flows
     quantity: str
     unit: str
     formula: float
@@ -66,12 +66,12 @@ class Epoch(NamedTuple):
 
     @property
     def round_trips(self) -> Floats:
-        """Since the end of recovery, at each poll; NaN where the RTT is not known."""
+        """Since the end of recovery, at each poll; NaN where the RTT is unknown."""
         t_s, srtt_s = self.polls["t_s"].to_numpy(), self.polls["srtt_s"].to_numpy(dtype=float)
         return np.cumsum(np.append((t_s[0] - self.begin_s) / srtt_s[0], 2 * np.diff(t_s) / (srtt_s[1:] + srtt_s[:-1])))
 
     def friendly_pkts(self, t_s: npt.ArrayLike) -> Floats:
-        """CUBIC's window never stays below this one, Reno's; -inf where nobody knows the RTT."""
+        """Reno's window, the lower bound of CUBIC's; -inf where the RTT is unknown."""
         round_trips = np.interp(t_s, self.polls["t_s"], self.round_trips)
         return np.nan_to_num(kernel.cubic_friendly_window_pkts(self.loss.cwnd_after, round_trips), nan=-np.inf)
 
@@ -80,14 +80,14 @@ class Epoch(NamedTuple):
         return np.maximum(cubic.window_pkts(self.clock_s(t_s), k_s, w_max_pkts, c), self.friendly_pkts(t_s))
 
     def own_share(self, k_s: float, w_max_pkts: float) -> float:
-        """The share of the windows that are CUBIC's own curve and so tell its parameters."""
+        """The share of the windows that are on CUBIC's own curve and so determine its parameters."""
         t_s = self.polls["t_s"]
         own_pkts = cubic.window_pkts(self.clock_s(t_s), k_s, w_max_pkts, kernel.CUBIC_C)
         return float((own_pkts >= self.friendly_pkts(t_s)).mean())
 
     def fit(self, curve: Callable[..., Floats], guess: list[float]) -> Floats:
         """Parameters of ``curve`` of time through the windows by least squares; NaN when they do not converge."""
-        from scipy.optimize import curve_fit  # takes a third of a second, which only who fits should pay
+        from scipy.optimize import curve_fit  # takes a third of a second, which only fits should cost
 
         try:
             return curve_fit(curve, self.polls["t_s"].to_numpy(), self.polls["cwnd_pkts"], guess)[0]
@@ -100,7 +100,7 @@ class Epoch(NamedTuple):
         return Check(*place, quantity, unit, formula, measured)
 
     def decrease_check(self, ssthresh_pkts: Callable[[int], int]) -> Check:
-        """ssthresh over the largest window seen, which is a little below the window at the loss."""
+        """ssthresh over the largest polled window, which is slightly below the window at the loss."""
         largest_pkts = self.polls["cwnd_pkts"].max()
         formula = ssthresh_pkts(int(largest_pkts)) / int(largest_pkts)
         return self.check("ssthresh / peak", "1", formula, self.following.cwnd_after / largest_pkts)
@@ -113,8 +113,8 @@ class Epoch(NamedTuple):
     def cubic_checks(self) -> Iterator[Check]:
         """The decrease, K, and past the turning point also W_max and C: there all three are fitted at once.
 
-        Where Reno's window leads, as it does around W_max on short paths, windows tell nothing of CUBIC's curve: K is told by
-        a quarter of them, the three by no less than nearly all.
+        Where Reno's window is the larger, as around W_max on short paths, windows do not show CUBIC's curve. A fit of K
+        needs a quarter of the windows, a fit of all three needs nearly all.
         """
         yield self.decrease_check(kernel.cubic_ssthresh_pkts)
         k_s, w_max_pkts = self.k_s, self.loss.w_max
@@ -129,7 +129,7 @@ class Epoch(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """Reno flows that share the link and that nothing disturbs: the sum of their windows, and each flow's window."""
+    """Reno flows that share the link undisturbed: the sum of their windows, and each flow's window."""
 
     number: int
     start_s: float
@@ -146,7 +146,7 @@ class Growth(NamedTuple):
 
     @property
     def times_s(self) -> Floats:
-        """How long the sum takes to reach each of `sums_pkts`, by the formula."""
+        """The times at which the sum reaches each of `sums_pkts`, by the formula."""
         sums_pkts, n = self.sums_pkts, len(self.start_pkts)
         grow = kernel.additive_increase_time_s
         return np.array([grow(sums_pkts[0], w, self.capacity_pps, self.rtt_s, increase_pkts=n) for w in sums_pkts])
@@ -159,15 +159,15 @@ class Growth(NamedTuple):
 
 @dataclass(frozen=True)
 class Recoveries:
-    """The windows of the flows of one run, as finely as they were recorded, and which of their epochs count."""
+    """The windows of the flows of one run at their original resolution, and the epochs that count."""
 
     polls: pd.DataFrame  # the columns POLLS, in order of flow and time, while each flow runs
     flows: pd.DataFrame
     events: pd.DataFrame
     end_s: float
-    capacity_pps: float  # of the link; NaN while nobody knows it
+    capacity_pps: float  # of the link; NaN while unknown
     min_epoch_s: float  # shorter times between losses belong to slow start
-    min_polls: int  # fewer do not carry a fit
+    min_polls: int  # fewer do not support a fit
 
     def windows_of(self, flow_id: int, start_s: float = 0, stop_s: float = np.inf) -> pd.DataFrame:
         """The flow's windows in [start_s, stop_s)."""
@@ -194,7 +194,7 @@ class Recoveries:
                     yield Epoch(flow.flow_id, number, loss, following, begin_s, polls, flow.rtt_s)
 
     def growths(self) -> Iterator[Growth]:
-        """From the end of a recovery for as long as no flow starts, stops or loses, when all are Reno's with one RTT."""
+        """From the end of a recovery until a flow starts, stops or loses, when all are Reno's with one RTT."""
         flows, events, rtts_s = self.flows, self.events, self.flows["rtt_s"].unique()
         unlike = len(rtts_s) > 1 or np.isnan(rtts_s[0]) or not flows["cc"].isin(RENO_CCS).all()
         if np.isnan(self.capacity_pps) or unlike:
@@ -208,14 +208,14 @@ class Recoveries:
             enough = all(len(rows) >= self.min_polls and _past_slow_start(rows) for rows in polls.values())
             if stop_s - start_s > self.min_epoch_s and start_s in ends_s and enough:
                 number += 1
-                # the polls of different flows are not simultaneous: only while there are some of all flows
+                # the polls of different flows are not simultaneous: only where all flows have polls
                 first_s = max(rows["t_s"].iloc[0] for rows in polls.values())
                 last_s = min(rows["t_s"].iloc[-1] for rows in polls.values())
                 windows = (_windows_at(polls, t_s) for t_s in (first_s, last_s))
                 yield Growth(number, first_s, last_s, *windows, self.capacity_pps, rtts_s[0])
 
     def checks(self) -> pd.DataFrame:
-        """Measured recovery beside the formulas: the columns of `Check` and error_percent; a row for each number."""
+        """Measured recovery and the formulas: the columns of `Check` and error_percent; a row for each number."""
         found = [check for epoch in self.epochs(RENO_CCS) for check in epoch.reno_checks()]
         found += [growth.check() for growth in self.growths()]
         found += [check for epoch in self.epochs(CUBIC_CCS) for check in epoch.cubic_checks()]
@@ -226,7 +226,7 @@ class Recoveries:
         """The windows that the formulas predict from the end of each recovery on: the columns CURVES."""
         found = []
         for growth in self.growths():
-            gained_pkts = (growth.sums_pkts - growth.sums_pkts[0]) / len(growth.start_pkts)  # each flow the same
+            gained_pkts = (growth.sums_pkts - growth.sums_pkts[0]) / len(growth.start_pkts)  # equal for each flow
             t_s = growth.start_s + growth.times_s
             for flow_id, start_pkts in growth.start_pkts.items():
                 found.append((flow_id, growth.number, t_s, start_pkts + gained_pkts))

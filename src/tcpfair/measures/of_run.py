@@ -1,4 +1,4 @@
-"""The metrics of a single run as one row: what a study keeps of each of its runs.
+"""The metrics of a single run as one row, which a study stores for each run.
 
 The same measures as `tcpfair.measures.measure`, without the tables around them, which cost more than measuring one run.
 """
@@ -17,7 +17,7 @@ _NO_OTHERS = empty("samples").assign(role="", direction="")
 def row(trace: Trace, config: PaperConfig, experiment: str) -> dict[str, float]:
     """The metrics of a trace of one run: ``jfi_mean`` of the system, ``throughput_mean_flow1`` of a flow; NaN as there.
 
-    The flows have to be in order, with as many samples each, as simulators leave them. Raises InputError for a trace of more
+    The flows must be in order, with equal numbers of samples, as from simulators. Raises InputError for a trace of more
     runs, and for two metrics of one name.
     """
     if len(trace.runs) != 1:

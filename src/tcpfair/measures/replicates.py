@@ -1,4 +1,4 @@
-"""The metrics of an experiment as means over its replicates: what an ensemble keeps of a setting."""
+"""The metrics of an experiment as means over its replicates, which an ensemble stores for each setting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def means(measured: pd.DataFrame, paper: PaperConfig, experiment: str) -> pd.Dat
     """The mean of each metric of `tcpfair.measures.measure` over the replicates at each point of the experiment's grid.
 
     Columns experiment, point (`point_text`), flow, flow_protocol, metric, value (mean over the replicates that show the
-    metric, NaN where none does), n (how many do).
+    metric, NaN without any), n (their number).
     """
     grid = list(paper.experiments[experiment].grid)
     names = {tuple(point.values()): point_text(point) for point in grid_points(paper.experiments[experiment])}

@@ -1,7 +1,7 @@
-"""What a trace of coarse resolution does not show: by the needs of `tcpfair.measures.catalogue`.
+"""The measures that a coarse trace does not show, by the requirements in `tcpfair.measures.catalogue`.
 
-A trace states the interval in which its bytes were counted (`Trace.resolution_s`). Where that is longer than the sample that
-is measured, seconds are made up: what is made of single samples is left out, what is a sum over the window stays.
+A trace states the interval in which its bytes were counted (`Trace.resolution_s`). If that is longer than the measured
+sample, single seconds are interpolated: measures of single samples are excluded, sums over the window stay.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tcpfair.measures.catalogue import GROUPS, METRICS, Metric
 
 Value = TypeVar("Value")
 
-TOLERANCE = 1.1  # timers run late: polls that are so many times an interval apart still count as one in each
+TOLERANCE = 1.1  # timers run late: polls up to this many intervals apart still count as one in each
 
-# what the exhibits of recordings show of these groups
+# the measures of these groups that exhibits of recordings show
 OF_RECORDINGS: dict[str, tuple[str, ...]] = {
     "jfi": ("jfi_mean", "jfi_of_means"),
     "nru": ("U_n", "U_N", "U_N+", "U_N-", "case", "U_n_error", "zero_share", "U_n_of_means"),
@@ -30,19 +30,19 @@ def is_coarse(recorded_s: float, sample_s: float) -> bool:
 
 
 def too_fine(group: str, names: Iterable[str]) -> list[str]:
-    """Those of the measures ``names`` of a group that a coarse recording does not have, each once."""
+    """The measures among ``names`` of a group that a coarse recording does not have, each once."""
     by_name = {name: METRICS.get(name.partition("@")[0], Metric()).need or GROUPS[group].need for name in names}
     return [name for name, need in by_name.items() if need == "sample"]
 
 
 def kept(group: str, values: dict[str, Value]) -> dict[str, Value]:
-    """What a coarse recording has of the measures of a group."""
+    """The measures of a group that a coarse recording has."""
     fine = too_fine(group, values)
     return {name: value for name, value in values.items() if name not in fine}
 
 
 def left_out(recorded_s: float, sample_s: float, groups: Iterable[str] = tuple(OF_RECORDINGS)) -> str:
-    """One line on what recordings show of ``groups`` and one recorded every ``recorded_s`` does not have; '' when it has all."""
+    """One line on the measures of ``groups`` that a recording every ``recorded_s`` does not have; '' when it has all."""
     if not is_coarse(recorded_s, sample_s):
         return ""
     names = [name for group in groups for name in too_fine(group, OF_RECORDINGS[group])]

@@ -1,7 +1,7 @@
-"""The runs of a trace as arrays, and what is measured of them without asking any configuration.
+"""The runs of a trace as arrays, and their measures that need no configuration.
 
-Everything that experiments, recordings and the validation have in common is here, once. Rates are in Mb/s, windows in
-packets; ``tcpfair.measures`` says the vocabulary.
+Experiments, recordings and the validation share this module. Rates are in Mb/s, windows in packets;
+``tcpfair.measures`` defines the vocabulary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Span = tuple[float, float]
 class Runs:
     """Runs with equal numbers of foreground flows and of samples; arrays have the shape (runs, flows, samples).
 
-    They are measured in the samples that lie in ``window_s``; what a run is too short to show is NaN.
+    They are measured in the samples within ``window_s``; a measure is NaN if the run is too short.
     """
 
     window_s: Span
@@ -58,7 +58,7 @@ class Runs:
 
     @property
     def is_coarse(self) -> bool:
-        """Whether samples are finer than what was recorded, so that single ones are made up."""
+        """Whether samples are finer than the recording, so that single ones are interpolated."""
         recorded_s = self.runs["recorded_s"].max() if "recorded_s" in self.runs else self.sample_s
         return is_coarse(recorded_s, self.sample_s)
 
@@ -81,12 +81,12 @@ class Runs:
         inside = series.window_mask(self.t_s, start_s, stop_s)
         if inside.any():
             return x[..., inside]
-        # a cut run may end before start_s; two samples have a time between them
+        # a shortened run may end before start_s; two samples are needed for their distance
         n_samples = max(2, round((stop_s - start_s) / self.sample_s))
         return np.full((*x.shape[:-1], n_samples), np.nan)
 
     def in_window(self, x: Floats) -> Floats:
-        """The samples of ``x`` that are measured."""
+        """The samples of ``x`` in the window."""
         return self.during(x, *self.window_s)
 
     @property
@@ -134,7 +134,7 @@ class Runs:
     # the link and the background
 
     def carried_mbps(self, direction: str) -> Floats:
-        """What the bottleneck carries that way, in bytes on the wire, (runs, samples) in the window; NaN if not recorded."""
+        """Bytes on the wire that the bottleneck carries in a direction, (runs, samples) in the window; NaN if not recorded."""
         link = self.link[self.link["direction"] == direction].sort_values(["run_id", "t_s"])
         n_runs, _, n_samples = self.shape
         if len(link) != n_runs * n_samples:
@@ -155,7 +155,7 @@ class Runs:
 
     @cached_property
     def losses(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Losses and timeouts of each (run, flow), both from 0, in order of time; flows without any are left out."""
+        """Losses and timeouts of each (run, flow), both from 0, in order of time; flows without any are omitted."""
         places = pd.Series(
             [(run, flow) for run in range(self.shape[0]) for flow in range(self.shape[1])],
             index=pd.MultiIndex.from_frame(self.flows[["run_id", "flow_id"]]),
@@ -182,7 +182,7 @@ class Runs:
 
     @property
     def first_loss_s(self) -> Floats:
-        """Moment of each flow's first loss of all, (runs, flows); NaN without one."""
+        """Time of each flow's first loss, (runs, flows); NaN without one."""
         found = np.full(self.shape[:2], np.nan)
         for place, losses in self.losses.items():
             found[place] = losses["t_s"].iloc[0]
@@ -206,9 +206,9 @@ class Runs:
         return self.of_each_flow(peak_pkts)
 
     def mean_windows_pkts(self, whole_epochs_share: float) -> Floats:
-        """Mean congestion window over the whole epochs in the window, (runs, flows).
+        """Mean congestion window over the complete epochs in the window, (runs, flows).
 
-        Over all of the window where whole epochs fill less than ``whole_epochs_share`` of it.
+        Over all of the window if complete epochs fill less than ``whole_epochs_share`` of it.
         """
         windows = self.array("cwnd_pkts")
 
@@ -220,10 +220,11 @@ class Runs:
 
 
 def means_mbps(trace: Trace) -> pd.Series:
-    """Mean goodput in Mb/s of each foreground flow of a trace of one run, by flow_id: its bytes over the time they were observed.
+    """Mean goodput in Mb/s of each foreground flow of a trace of one run, by flow_id: its bytes over the time they were
+    observed.
 
-    A recording has both (``flows.observed_bytes``, ``observed_s``); of other traces they are those of the samples while the
-    flow runs, the first and the last counted with the part of them in which it did.
+    A recording has both (``flows.observed_bytes``, ``observed_s``). For other traces they come from the samples while
+    the flow runs; the first and the last count in proportion to the time it ran.
     """
     flows = trace.flows[trace.flows["role"] == "foreground"].set_index("flow_id").sort_index()
     if {"observed_bytes", "observed_s"} <= set(flows):
@@ -239,7 +240,7 @@ def means_mbps(trace: Trace) -> pd.Series:
 
 
 def blocks(trace: Trace, window_s: Span | None = None, make: Callable[..., Runs] = Runs) -> Iterator[Runs]:
-    """The runs of a trace in blocks whose samples form an array, measured in ``window_s``: without it, all along.
+    """The runs of a trace in blocks whose samples form an array, measured in ``window_s`` or, without it, over all samples.
 
     ``make`` gives a block from the fields of `Runs`. Raises InputError for flows with different numbers of samples.
     """

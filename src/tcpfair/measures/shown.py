@@ -1,7 +1,7 @@
-"""How quantities are shown: words, unit, decimals and symbol, for figures, tables, pages, the packet lab and the help.
+"""Presentation of quantities: label, unit, decimals and symbol, for figures, tables, pages, the packet lab and the help.
 
-Words and units of the papers' metrics are in `tcpfair.measures.catalogue`, which counts with the code that measures. What is
-only for readers is here: no measuring imports it, so that an edit makes no metrics and no ensemble stale.
+Labels and units of the papers' metrics are in `tcpfair.measures.catalogue`, which is part of the measuring code. Text
+only for readers is here: measuring code does not import it, so an edit makes neither metrics nor ensembles stale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tcpfair.measures.of_run import FLOW
 
 
 class Shown(NamedTuple):
-    """How one quantity is shown; ``symbol`` names it where words have no room."""
+    """Presentation of one quantity; ``symbol`` names it where a label does not fit."""
 
     words: str
     unit: str = ""
@@ -33,7 +33,7 @@ class Shown(NamedTuple):
         return self.words if self.words == self.symbol else self.words[:1].upper() + self.words[1:]
 
 
-# what is drawn over the time of a run
+# quantities drawn over the time of a run
 OVER_TIME = {
     "throughput": Shown("throughput", "Mb/s"),
     "goodput": Shown("goodput", "Mb/s"),
@@ -49,7 +49,7 @@ _DECIMALS = {"throughput_mean": 1, "throughput_peak": 1, "T_U": 0}
 METRICS = {
     name: Shown(metric.words or name, metric.unit, _DECIMALS.get(name, 2)) for name, metric in catalogue.METRICS.items()
 }
-_FLOWS = range(1, 7)  # whose shares and windows the validation compares one by one
+_FLOWS = range(1, 7)  # flows whose shares and windows the validation compares one by one
 # measures of the validation
 OF_VALIDATION = {
     "mean_cwnd": Shown("mean window", "packets", 1),
@@ -66,7 +66,8 @@ OF_VALIDATION = {
 
 
 def of_metric(name: str) -> Shown:
-    """How a metric is shown, with the flow (``ratio_flow2``) and the rule of the weights (``U_N@per_column``) in its words."""
+    """Presentation of a metric, with the flow (``ratio_flow2``) and the rule of the weights (``U_N@per_column``) in its
+    label."""
     metric, _, flow = name.partition(FLOW)
     metric, _, rule = metric.partition(BY_RULE)
     shown = METRICS.get(metric, Shown(metric))
@@ -75,7 +76,7 @@ def of_metric(name: str) -> Shown:
 
 
 def listed() -> str:
-    """The groups that ``measures`` of a study may name, and every metric with its words and unit, as text."""
+    """The groups that ``measures`` of a study may name, and every metric with its label and unit, as text."""
     groups = [name for name, reads in catalogue.READS.items() if reads is not None]
     metrics = [f"  {name:<20}{shown.label}" for name, shown in METRICS.items() if shown.words != name]
     return "\n".join(

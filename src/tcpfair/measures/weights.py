@@ -1,7 +1,7 @@
-"""NRU weights: 1/Rr of each flow, from what the flows of its protocol's self-pair get, by one of four rules.
+"""NRU weights: 1/Rr of each flow, from the throughputs in its protocol's self-pair, by one of four rules.
 
-A self-pair is a run in which every flow has one protocol. The rules are functions of `tcpfair.metrics.fairness`; here they
-have the names that configurations choose them by.
+A self-pair is a run in which every flow has one protocol. The rules are functions of `tcpfair.metrics.fairness`, here
+under the names that configurations use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RULES: dict[WeightRule, Callable[[Floats], Floats]] = {
 
 
 def of_self_pairs_mbps(runs: Runs, of_self: pd.DataFrame, grid: list[str], where: str) -> Floats:
-    """What the flows of each flow's self-pair get on average over runs, (runs, flows, flows of the self-pair).
+    """Throughputs in each flow's self-pair, averaged over runs, (runs, flows, flows of the self-pair).
 
     ``of_self`` is the table of measures of the self-pairs; ``grid`` names the variables, besides the protocol, in which a
     run and its self-pairs agree. The last axis is ordered by `in_own_place`. Raises InputError that begins with ``where`` for
@@ -49,10 +49,10 @@ def of_self_pairs_mbps(runs: Runs, of_self: pd.DataFrame, grid: list[str], where
 
 
 def in_own_place(of_self_mbps: Floats, start_s: Floats) -> Floats:
-    """``of_self_mbps`` (..., flows, flows of the self-pair) in such an order that flow n starts in the place of column n.
+    """``of_self_mbps`` (..., flows, flows of the self-pair) reordered so that flow n starts in the place of column n.
 
-    Before, the last axis is in order of the starts in the self-pair. ``start_s`` (..., flows) are the flows' own starts,
-    whose order differs between runs where it is shuffled.
+    The input has the last axis in order of the starts in the self-pair. ``start_s`` (..., flows) are the flows' own
+    starts, whose order differs between runs where it is shuffled.
     """
     places = start_s.argsort(axis=-1, kind="stable").argsort(axis=-1)
     return np.take_along_axis(of_self_mbps, places[..., np.newaxis, :], axis=-1)

@@ -30,7 +30,7 @@ def epoch_lengths_s(loss_t_s: npt.ArrayLike) -> Floats:
 
 
 def losses_between_s(loss_t_s: npt.ArrayLike, start_s: float, stop_s: float) -> Floats:
-    """Those of ``loss_t_s`` that lie in [``start_s``, ``stop_s``]."""
+    """The times of ``loss_t_s`` in [``start_s``, ``stop_s``]."""
     loss_t_s = np.asarray(loss_t_s, dtype=float)
     return loss_t_s[(loss_t_s >= start_s) & (loss_t_s <= stop_s)]
 
@@ -42,9 +42,9 @@ def mean_epoch_s(loss_t_s: npt.ArrayLike) -> float:
 
 
 def whole_epochs_s(loss_t_s: npt.ArrayLike, start_s: float, stop_s: float, least_share: float) -> tuple[float, float]:
-    """The span from the first to the last loss in [``start_s``, ``stop_s``], so that a mean over it sees whole epochs.
+    """The span from the first to the last loss in [``start_s``, ``stop_s``], so that a mean over it covers complete epochs.
 
-    All of the window where the losses span less than ``least_share`` of it.
+    All of the window if the losses span less than ``least_share`` of it.
     """
     inside_s = losses_between_s(loss_t_s, start_s, stop_s)
     if inside_s.size < 2 or inside_s[-1] - inside_s[0] < least_share * (stop_s - start_s):
@@ -62,7 +62,7 @@ def growth_slope_pkts_per_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, start_
 def measured_k_s(
     t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, recovery_end_s: npt.ArrayLike, w_max_pkts: npt.ArrayLike
 ) -> Floats:
-    """CUBIC's K as seen: time from the end of each recovery until the window is back at that epoch's W_max.
+    """CUBIC's observed K: time from the end of each recovery until the window returns to that epoch's W_max.
 
     ``recovery_end_s`` and ``w_max_pkts`` have shape (epochs,); so has the result, with NaN for an epoch whose next
     recovery ends first. Compare with K of kozu2014 eq. 2.
@@ -84,10 +84,10 @@ def k_over_time_s(t_s: npt.ArrayLike, loss_t_s: npt.ArrayLike, loss_k_s: npt.Arr
 
 
 def common_losses(first_t_s: npt.ArrayLike, second_t_s: npt.ArrayLike, within_s: float) -> npt.NDArray[np.int64]:
-    """Losses of two flows that belong together: pairs of places, shape (pairs, 2), in order of time.
+    """Matching losses of two flows: pairs of indices, shape (pairs, 2), in order of time.
 
-    Each of ``first_t_s`` goes with the nearest of ``second_t_s``, both sorted, when that is at most ``within_s`` away; of
-    two that would go with the same one, the nearer does.
+    Each of ``first_t_s`` matches the nearest of ``second_t_s``, both sorted, if that is at most ``within_s`` away; of
+    two candidates for the same one, the nearer matches.
     """
     first, second = np.asarray(first_t_s, dtype=float), np.asarray(second_t_s, dtype=float)
     if not (first.size and second.size):
@@ -102,8 +102,7 @@ def common_losses(first_t_s: npt.ArrayLike, second_t_s: npt.ArrayLike, within_s:
 def synchronised_loss_share(loss_t_s: Sequence[npt.ArrayLike], window_s: float) -> float:
     """Mean share of the other flows that also lose within ``window_s`` before or after a loss, over all losses.
 
-    ``loss_t_s`` holds the sorted loss times of each of at least two flows. 1 is global synchronisation; NaN when no
-    flow loses anything.
+    ``loss_t_s`` holds the sorted loss times of each of at least two flows. 1 is global synchronisation; NaN without any loss.
     """
     flows = [np.asarray(t_s, dtype=float) for t_s in loss_t_s]
     shared = np.concatenate([_has_neighbour(own, other, window_s) for own, other in permutations(flows, 2)])

@@ -1,7 +1,7 @@
-"""Elementary functions of arrays from IEEE operations only, so that metrics depend neither on the processor nor on its libm.
+"""Elementary functions of arrays from IEEE operations only, so metrics depend neither on the processor nor on its libm.
 
 `numpy.log10` has several implementations, chosen by the instructions of the processor, and their last bits differ.
-Additions, multiplications and divisions of whole arrays do not. `tcpfair.cc.exactmath` has the same for compiled code.
+Those of elementwise additions, multiplications and divisions do not. `tcpfair.cc.exactmath` has the same for compiled code.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tcpfair.metrics.series import coefficient_of_variation, first_time_s, share
 
 Floats = npt.NDArray[np.float64]
 
-# Unfairness of at most 10%: 10 log10(0.9), as printed (bhatti2008, sec. III-D).
+# Unfairness of at most 10%: 10 log10(0.9), as published (bhatti2008, sec. III-D).
 U_C_DB = -0.46
 
 
@@ -41,13 +41,13 @@ def jfi_over_time(r: npt.ArrayLike) -> Floats:
 
 
 def mean_jfi(r: npt.ArrayLike) -> Floats:
-    """Time mean of J(t), the papers' printed index; samples in which no flow delivers anything do not count."""
+    """Time mean of J(t), the papers' index; samples without any delivery do not count."""
     j = jfi_over_time(r)
     return _mean_where(j, ~np.isnan(j))
 
 
 def jfi_of_means(r: npt.ArrayLike) -> Floats:
-    """Index of the flows' time-mean throughputs. It ignores alternation in time and mostly lies above `mean_jfi`."""
+    """Index of the flows' time-mean throughputs. It ignores alternation in time and is mostly above `mean_jfi`."""
     return jfi(np.mean(r, axis=-1))
 
 
@@ -62,7 +62,7 @@ def rate_ratio_from_jfi(j: npt.ArrayLike) -> Floats:
 
 
 def weights_per_column(self_throughput: npt.ArrayLike) -> Floats:
-    """Weights w_n = 1/Rr_n (..., flows) of bhatti2009: each flow's own place in its calibration run.
+    """Weights w_n = 1/Rr_n (..., flows) of bhatti2009: each flow's position in its calibration run.
 
     ``self_throughput[..., n, m]`` is the mean throughput of flow m when every flow runs the protocol of flow n, shape
     (..., flows, flows). Source: bhatti2009 eq. 9-10 and sec. II-G, III-B.
@@ -82,17 +82,18 @@ def weights_mean_of_columns(self_throughput: npt.ArrayLike) -> Floats:
 
 
 def weights_half_of_sum(self_throughput: npt.ArrayLike) -> Floats:
-    """Weights (..., flows) of flows that can each expect half of what all flows of the calibration run carry together.
+    """Weights (..., flows) if each flow can expect half of the total throughput of the calibration run.
 
-    ``self_throughput`` as for `weights_per_column`. With two flows `weights_mean_of_columns`; with more, no paper's wording.
+    ``self_throughput`` as for `weights_per_column`. With two flows this is `weights_mean_of_columns`; no paper
+    describes it for more.
     """
     return 2 / np.sum(self_throughput, axis=-1)
 
 
 def weights_sum_of_columns(self_throughput: npt.ArrayLike) -> Floats:
-    """Weights (..., flows) of flows that can each expect all that the flows of the calibration run carry together.
+    """Weights (..., flows) if each flow can expect the total throughput of the calibration run.
 
-    ``self_throughput`` as for `weights_per_column`; no paper's wording.
+    ``self_throughput`` as for `weights_per_column`; no paper describes it.
     """
     return 1 / np.sum(self_throughput, axis=-1)
 
@@ -100,8 +101,8 @@ def weights_sum_of_columns(self_throughput: npt.ArrayLike) -> Floats:
 def nru_over_time_db(r: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> Floats:
     """U_n(t) in dB, shape (..., flows, samples), for ``weights`` of shape (..., flows) (eq. 3-4).
 
-    A sample below ``floor`` counts as ``floor``: take the rate of one segment per sample interval, the least that can
-    be seen, so that a second without delivery stays finite. Report `zero_share` with the result.
+    A sample below ``floor`` counts as ``floor``: use the rate of one segment per sample interval, the smallest
+    measurable rate, so that a second without delivery stays finite. Report `zero_share` with the result.
     """
     # (eq. 4)
     R = np.asarray(weights, dtype=float)[..., np.newaxis] * np.maximum(r, floor)
@@ -110,7 +111,7 @@ def nru_over_time_db(r: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> 
 
 
 def zero_share(r: npt.ArrayLike) -> Floats:
-    """Share of each flow's samples in which it delivers nothing, shape (..., flows)."""
+    """Share of each flow's samples without delivery, shape (..., flows)."""
     return share_of_time(np.asarray(r) == 0)
 
 
@@ -120,12 +121,12 @@ def flow_nru_db(u_db: npt.ArrayLike) -> Floats:
 
 
 def flow_nru_db_of_mean(r: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
-    """NRU in dB of each flow's mean throughput (..., flows); -inf for a flow that delivers nothing.
+    """NRU in dB of each flow's mean throughput (..., flows); -inf for a flow without delivery.
 
-    Not eq. 5, but what a reader can compute from the printed mean throughputs. Unless samples were floored it is at
-    least `flow_nru_db`, since the logarithm is concave.
+    Not eq. 5, but what a reader can compute from the published mean throughputs. Unless samples were floored it is at
+    least `flow_nru_db`, because the logarithm is concave.
     """
-    with np.errstate(invalid="ignore"):  # nan where the flow delivered nothing in its calibration run either
+    with np.errstate(invalid="ignore"):  # nan where the flow had no delivery in its calibration run either
         return 10 * log10(np.asarray(weights) * np.mean(r, axis=-1))
 
 
@@ -174,14 +175,14 @@ def flow_stability(u_db: npt.ArrayLike) -> Floats:
 
 
 def system_stability(u_db: npt.ArrayLike) -> Floats:
-    """S_N (...): mean of the flow stabilities (eq. 10). Table VI prints `tuple_stability` instead."""
+    """S_N (...): mean of the flow stabilities (eq. 10). Table VI has `tuple_stability` instead."""
     return flow_stability(u_db).mean(axis=-1)
 
 
 def tuple_stability(u_n_db: npt.ArrayLike) -> Floats:
     """Coefficient of variation over the flow NRUs ``u_n_db`` (..., flows).
 
-    This, not eq. 10, reproduces the S_N printed in Table VI of bhatti2008: for two flows of opposite sign it is the
+    This, not eq. 10, reproduces the S_N of Table VI of bhatti2008: for two flows of opposite sign it is the
     sample standard deviation of (U_N+, U_N-) over the magnitude of their mean, within rounding in 13 of 15 cells.
     """
     return coefficient_of_variation(u_n_db)
@@ -196,11 +197,11 @@ def convergence_time_s(
     """T_Un (..., flows): time from the epoch ``t_e_s`` until each flow's NRU reaches ``u_c_db``; NaN if it never does.
 
     ``u_db`` is U_n(t), shape (..., flows, samples), at evenly spaced ``t_s``. The test looks at the mean over the last
-    ``window_s``, which must lie after ``t_e_s``; the default, one sample of the papers, is eq. 12 as printed.
+    ``window_s``, which must be after ``t_e_s``; the default, one sample of the papers, is eq. 12 as published.
 
     The mean in eq. 12 has no stated set. It is read here as a mean over the runs: pass ``u_db`` averaged over them.
-    In single runs one noisy second passes the test, and Table VII would hardly have "-" beside times of 61 s. The
-    paper puts t_e at 30 s (sec. VI-D) and at 60 s (Table VI) and analyses samples from 60 s: choose ``t_e_s``, and
+    In single runs one noisy second passes the test, and Table VII would hardly have "-" next to times of 61 s. The
+    paper has t_e at 30 s (sec. VI-D) and at 60 s (Table VI) and analyses samples from 60 s: choose ``t_e_s``, and
     select the samples with `tcpfair.metrics.series.window_mask`. bhatti2008 eq. 11-12.
     """
     u_window, t_window_s = _window_means(u_db, t_s, t_e_s, window_s)
@@ -219,9 +220,10 @@ def system_convergence_time_s(
     """T_U (...): time until the flows of ``u_db`` (..., flows, samples) have converged together; NaN if they never do.
 
     Parameters as for `convergence_time_s`; pass a subset of the flows for the inter-flow time. ``over_flows`` joins
-    the flows: ``np.min`` asks every flow to reach ``u_c_db``, ``np.mean`` only their mean, which is the literal eq. 12
-    with {U_m(t)} for {U_n(t)}. The default follows the print: at 75 ms NewReno never converges (Table VII) though its
-    U_N+ of 0.83 and U_N- of -1.48 dB (Table VI) average to -0.33 dB, above U_c, so the mean must have crossed it.
+    the flows: ``np.min`` requires every flow to reach ``u_c_db``, ``np.mean`` only their mean, which is the literal eq.
+    12 with {U_m(t)} for {U_n(t)}. The default follows the published values: at 75 ms NewReno never converges (Table
+    VII) though its U_N+ of 0.83 and U_N- of -1.48 dB (Table VI) average to -0.33 dB, above U_c, so the mean must have
+    crossed it.
     """
     u_window, t_window_s = _window_means(u_db, t_s, t_e_s, window_s)
     return first_time_s(over_flows(u_window, axis=-2) >= u_c_db, t_window_s) - t_e_s
@@ -239,6 +241,6 @@ def _window_means(u_db: npt.ArrayLike, t_s: npt.ArrayLike, t_e_s: float, window_
 
 
 def _mean_where(x: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
-    """Mean along the last axis of the values where ``mask`` holds; NaN where it holds nowhere."""
+    """Mean along the last axis of the values where ``mask`` holds; NaN if it never holds."""
     with np.errstate(invalid="ignore"):
         return x.sum(axis=-1, where=mask) / mask.sum(axis=-1)

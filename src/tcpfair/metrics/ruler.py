@@ -1,19 +1,20 @@
-"""One ruler: a flow's goodput over what it would get in a world that serves as reference.
+"""One ruler: a flow's goodput over its goodput in a reference world.
 
-With y what a flow gets against the others, the reference is one of
+With y the goodput of a flow against the others, the reference is one of
 
-* ``"self"``: y_self, what it gets when all flows are as it is. y / y_self is the ratio below NRU, U = 10 log10(y / y_self)
-  (bhatti2009, sec. II-G, eq. 9-10; as U_n(t), eq. 3-4);
-* ``"solo"``: x, what it gets alone. Harm is 1 - y / x (Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index,
+* ``"self"``: y_self, its goodput when all flows are of its kind. y / y_self is the ratio below NRU, U = 10 log10(y /
+  y_self) (bhatti2009, sec. II-G, eq. 9-10; as U_n(t), eq. 3-4);
+* ``"solo"``: x, its goodput alone. Harm is 1 - y / x (Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index,
   HotNets 2019, sec. 4);
-* ``"max_min"``: m, its max-min share of the link (Bertsekas and Gallager, Data Networks, sec. 6.5.2). y / m is the share that
-  Prudentia prints (Philip et al., SIGCOMM 2024).
+* ``"max_min"``: m, its max-min share of the link (Bertsekas and Gallager, Data Networks, sec. 6.5.2). y / m is the
+  share that Prudentia reports (Philip et al., SIGCOMM 2024).
 
 The three differ by constants of the flow: y / x = (y / y_self) (y_self / x). A flow is therefore harmed more by the others
-than by its own kind if and only if its U, of mean goodputs, is below 0: what Ware et al. ask of a newcomer is NRU's 0 dB.
+than by its own kind if and only if its U, of mean goodputs, is below 0: the requirement of Ware et al. for a new
+protocol is NRU's 0 dB.
 
-Jain's index, Gini's coefficient and the entropy are symmetric: a permutation of the flows changes none of them, so that none
-can tell which flow loses, or whether a flow could use more.
+Jain's index, Gini's coefficient and the entropy are symmetric: a permutation of the flows changes none of them, so they
+cannot show which flow loses, or whether a flow could use more.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def ruler(
 ) -> Floats:
     """``y`` over the reference, elementwise: ``y_self`` for "self", ``x`` for "solo", ``m`` for "max_min"; all in one unit.
 
-    Raises ValueError for an unknown reference and for one whose value is not given. NaN where both are 0.
+    Raises ValueError for an unknown reference and for one without its value. NaN where both are 0.
 
     >>> ruler([20, 70], "self", y_self=[45, 45]).round(3).tolist()
     [0.444, 1.556]
@@ -64,10 +65,10 @@ def nru_db(ratio: npt.ArrayLike) -> Floats:
 
 
 def jensen_gap_db(ratio_t: npt.ArrayLike) -> Floats:
-    """By how much the U of the mean exceeds the mean of U_n(t) (bhatti2009, eq. 5), in dB; ``ratio_t`` (..., samples) > 0.
+    """The excess of the U of the mean over the mean of U_n(t) (bhatti2009, eq. 5), in dB; ``ratio_t`` (..., samples) > 0.
 
-    At least 0 by Jensen's inequality, as the logarithm is concave; 0 for a steady flow. A flow that alternates between half
-    and one and a half times its share has a U of the mean of 0 dB, yet a U_n of -0.62 dB.
+    At least 0 by Jensen's inequality, because the logarithm is concave; 0 for a steady flow. A flow that alternates
+    between half and one and a half times its share has a U of the mean of 0 dB, yet a U_n of -0.62 dB.
 
     >>> float(jensen_gap_db([0.5, 1.5]).round(2))
     0.62
@@ -77,7 +78,7 @@ def jensen_gap_db(ratio_t: npt.ArrayLike) -> Floats:
 
 
 def harm(x: npt.ArrayLike, y: npt.ArrayLike, less_is_better: bool = False) -> Floats:
-    """Harm from ``x`` alone to ``y`` against others: (x - y) / x, or (y - x) / y where less is better, as of delay and loss.
+    """Harm from ``x`` alone to ``y`` against others: (x - y) / x, or (y - x) / y where less is better, as for delay and loss.
 
     Ware et al., sec. 4. 0 is no harm, 1 the worst; below 0 a flow gains. No harm where both are 0.
 
@@ -91,9 +92,9 @@ def harm(x: npt.ArrayLike, y: npt.ArrayLike, less_is_better: bool = False) -> Fl
 
 
 def max_min(capacity: float, demands: npt.ArrayLike) -> Floats:
-    """Max-min shares (flows,) of a link of ``capacity``; a flow never gets more than it demands (inf: all that there is).
+    """Max-min shares (flows,) of a link of ``capacity``; a flow never gets more than its demand (inf: unlimited).
 
-    Flows with small demands are served first, and what they leave is shared equally (Bertsekas and Gallager, sec. 6.5.2).
+    Flows with small demands are served first, and the rest is shared equally (Bertsekas and Gallager, sec. 6.5.2).
 
     >>> max_min(50, [10, np.inf]).tolist()
     [10.0, 40.0]
@@ -107,7 +108,7 @@ def max_min(capacity: float, demands: npt.ArrayLike) -> Floats:
 
 
 def jain(r: npt.ArrayLike, axis: int = -1) -> Floats:
-    """Jain's index along ``axis``: `tcpfair.metrics.fairness.jfi`, which needs SciPy to be imported.
+    """Jain's index along ``axis``: `tcpfair.metrics.fairness.jfi`, which imports SciPy.
 
     >>> float(jain([20, 70]).round(3))
     0.764

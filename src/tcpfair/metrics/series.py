@@ -18,7 +18,7 @@ TIME_TOLERANCE_S = 1e-6
 def window_mask(t_s: npt.ArrayLike, start_s: float, stop_s: float) -> npt.NDArray[np.bool_]:
     """Samples whose interval lies in [``start_s``, ``stop_s``]; of 1-s samples, 60 to 300 s selects 240.
 
-    ``t_s`` holds the ends of the intervals, shape (samples,), so the sample that ends at ``start_s`` is left out.
+    ``t_s`` holds the ends of the intervals, shape (samples,), so the sample that ends at ``start_s`` is excluded.
     """
     t_s = np.asarray(t_s, dtype=float)
     return (t_s > start_s + TIME_TOLERANCE_S) & (t_s <= stop_s + TIME_TOLERANCE_S)
@@ -70,14 +70,14 @@ def mean_interval(x: npt.ArrayLike, level: float) -> tuple[float, float]:
 def interval_half_width(sd: npt.ArrayLike, n: npt.ArrayLike, level: float) -> Floats:
     """Half the width of the confidence interval of a mean of ``n`` independent values with standard deviation ``sd``.
 
-    By Student's t, as the values' own deviation is an estimate. Arrays are taken element by element.
+    By Student's t, because the deviation of the values is an estimate. Arrays are taken element by element.
     """
     n = np.asarray(n, dtype=float)
     return stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n)
 
 
 def error_of_mean(x: npt.ArrayLike, batches: int) -> Floats:
-    """Standard error of the mean over time of a series (..., samples), whose samples lean on each other: shape (...).
+    """Standard error of the mean over time of a series (..., samples), whose samples are correlated: shape (...).
 
     By batch means (Law and Kelton, Simulation Modeling and Analysis): the scatter of the means of ``batches`` successive parts.
     NaN for fewer samples than batches.
@@ -112,7 +112,7 @@ def throughput_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Fl
 def smaller_to_larger_ratio(throughput: npt.ArrayLike) -> Floats:
     """Smallest over largest mean throughput of ``throughput`` (..., flows): 1 is equal, 0 is starved.
 
-    ha2006 (sec. 4.2) words the ratio as larger over smaller but reads it throughout as this one.
+    ha2006 (sec. 4.2) defines the ratio as larger over smaller but always uses it as this one.
     """
     throughput = np.asarray(throughput, dtype=float)
     return throughput_ratio(throughput.min(axis=-1), throughput.max(axis=-1))

@@ -1,4 +1,4 @@
-"""What a spread comes from."""
+"""Sources of a spread."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 
 def share_between_groups(values: npt.ArrayLike) -> float:
-    """Share of the variance that lies between groups, in [0, 1], of values of shape (groups, repeats).
+    """Share of the variance between groups, in [0, 1], of values of shape (groups, repeats).
 
     The intraclass correlation of a one-way layout with random effects (R. A. Fisher, Statistical Methods for Research
     Workers, 1925, ch. VII): (B - W) / (B + (k - 1) W) for k repeats, B and W being the mean squares between and within
-    groups; what comes out below 0 is 0. Groups with a value that is not finite do not count. NaN with fewer than two
-    groups or repeats, and where nothing varies.
+    groups; values below 0 become 0. Groups with a value that is not finite do not count. NaN with fewer than two groups
+    or repeats, and without any variation.
     """
     v = np.asarray(values, dtype=float)
     v = v[np.isfinite(v).all(axis=1)]

@@ -2,11 +2,11 @@
 
 K. Ogura, Z. Su, J. Katto, "Congestion Control with Two Fair Allocation Modes to Achieve RTT-Fairness". Model I: the
 link has residual capacity and RTT = RTT_min. Model II: the link is full and the queue grows until the buffer
-overflows. The paper replaces the growing RTT of Model II by its average, which makes the window a straight line; the
+overflows. The paper replaces the growing RTT of Model II by its average, which makes the window linear; the
 functions named ``exact`` solve the same growth with the momentary RTT.
 
 Every increment x_RTT is in packets per RTT. Symbols: B capacity_pps, R residual_pps, S buffer_pkts, k and k' the
-constants of Libra and Alpha, all of which have the target rate of a Reno flow whose RTT is ``reference_rtt_s``.
+constants of Libra and Alpha, all with the target rate of a Reno flow whose RTT is ``reference_rtt_s``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """CUBIC's window function, its K, and the changes to K that kozu2014 compares for RTT fairness.
 
-T. Kozu, Y. Akiyama, S. Yamaguchi, "Improving RTT Fairness on CUBIC TCP", 2014. ``beta`` is the share of the window
-that a loss takes away (0.2), not the share that stays; C and beta have the paper's values by default.
+T. Kozu, Y. Akiyama, S. Yamaguchi, "Improving RTT Fairness on CUBIC TCP", 2014. ``beta`` is the share of the window that
+a loss removes (0.2), not the share that stays; C and beta have the paper's values by default.
 
 The paper does not state the unit of RTT in eq. 6, 8 and 9. With milliseconds K shrinks at any RTT above 1 ms, and a
-larger alpha (sec. 5.1) gives the longer RTT more, as the paper says; with seconds the effect of alpha would be the
+larger alpha (sec. 5.1) gives the longer RTT more, as the paper states; with seconds the effect of alpha would be the
 reverse. Hence the default of ``rtt_unit_s``.
 """
 
@@ -29,7 +29,7 @@ def window_pkts(t_s: Number, k_s: Number, w_max_pkts: Number, c: Number = C) -> 
 
 
 def cubic_k_s(w_max_pkts: Number, beta: float = BETA, c: Number = C) -> Number:
-    """K: time from a loss until the window is back at ``w_max_pkts`` (eq. 2)."""
+    """K: time from a loss until the window returns to ``w_max_pkts`` (eq. 2)."""
     return np.cbrt(np.multiply(w_max_pkts, beta) / c)
 
 
@@ -54,10 +54,10 @@ def existing_k_s(w_max_pkts: Number, x: Number, beta: float = BETA, c: float = C
 
 
 def tuned_x(index: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
-    """x(RTT) of eq. 9 as a hand would tune it: the x with the largest ``index``, never rising with the RTT.
+    """x(RTT) of eq. 9 tuned as by hand: the x with the largest ``index``, never rising with the RTT.
 
-    ``index`` has shape (RTTs, values of x), RTTs ascending; the sum over the RTTs is made as large as it gets. At the
-    first RTT, that of the other flow, x is the largest there is. Returns x of each RTT, shape (RTTs,).
+    ``index`` has shape (RTTs, values of x), RTTs ascending; the sum over the RTTs is maximised. At the first RTT, that
+    of the other flow, x is the largest available. Returns x of each RTT, shape (RTTs,).
     """
     x = np.asarray(x, dtype=float)
     falling = np.argsort(-x)

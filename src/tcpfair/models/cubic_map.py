@@ -1,14 +1,14 @@
 """Two CUBIC flows that lose at the same moments: from their windows at one common loss to those at the next.
 
 T. Kozu, Y. Akiyama, S. Yamaguchi, "Improving RTT Fairness on CUBIC TCP", 2014, section 3.2 and figure 5. After a common
-loss each flow follows C (t - K)^3 + W_max with its own K. Two readings of when both lose again stand side by side:
+loss each flow follows C (t - K)^3 + W_max with its own K. It has two readings of when both lose again:
 
-* the paper's (`PAPER`): when the sum of the two windows is back at its value;
+* the paper's (`PAPER`): when the sum of the two windows has regained its value;
 * the physical one (`physical`): when the windows, sent once per RTT with a full buffer, fill the link: the sum of
   W_i / (RTT_i + B/mu) is mu. It also counts the round trips that loss detection and recovery take before the curve
   begins, and the Reno-friendly region (eq. 3) at the RTT of the mean queue.
 
-Left out of both: fast convergence (eq. 4), the round trips in which a window hurries to a curve that starts above it, and
+Neither models fast convergence (eq. 4), the round trips in which a window jumps to a curve that starts above it, and
 bursts, which overflow the buffer early. Arrays have shape (flows,), flows = 2.
 """
 
@@ -27,12 +27,12 @@ Floats = npt.NDArray[np.float64]
 
 _SHARES = 1 / (1 + np.exp(-np.linspace(-6, 6, 49)))  # close to 0 and 1 too, where one flow starves
 _STEP = 1e-4  # of the share, for the numerical derivative
-_STILL = 1e-10  # a change of the share that is rounding
+_STILL = 1e-10  # changes of the share below this are rounding
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a method sets K, from W_max in packets and RTT in s, and C, from the RTT."""
+    """A method's rules for K, from W_max in packets and RTT in s, and for C, from the RTT."""
 
     k_s: Callable[[Floats, Floats], Floats]
     c: Callable[[Floats], Floats] = lambda rtt_s: np.full_like(rtt_s, cubic.C)
@@ -44,7 +44,7 @@ PROPOSED_WITH_C = Method(cubic.proposed_k_s, cubic.scaled_c)  # eqs. 6 to 8
 
 
 def constant(k_s: float) -> Method:
-    """K of ``k_s`` whatever the window (sec. 3.3, 3.4)."""
+    """K of ``k_s`` for any window (sec. 3.3, 3.4)."""
     return Method(lambda w_max_pkts, rtt_s: np.full_like(w_max_pkts, k_s))
 
 
@@ -93,18 +93,18 @@ class Link:
 
 @dataclass(frozen=True)
 class Reading:
-    """When the next common loss falls, and what else than the cubic curve counts."""
+    """The condition of the next common loss, and effects besides the cubic curve."""
 
-    full_link: bool  # the link and its buffer are full; else: the sum of the windows is what it was
+    full_link: bool  # the link and its buffer are full; else: the sum of the windows has its old value
     recovery_rtts: float = 0.0  # from the loss to the start of the curve, in RTTs with a full buffer
-    reno_pkts_per_rtt: float = 0.0  # growth in the Reno-friendly region; 0: there is none
+    reno_pkts_per_rtt: float = 0.0  # growth in the Reno-friendly region; 0: no such region
 
 
 PAPER = Reading(full_link=False)
 
 
 def physical(ack_every: int = 1, beta: float = cubic.BETA) -> Reading:
-    """One RTT until a loss shows, one until it is repaired; Reno-friendly growth per ACK (eq. 3)."""
+    """One RTT until a loss is detected, one until it is recovered; Reno-friendly growth per ACK (eq. 3)."""
     return Reading(True, recovery_rtts=2.0, reno_pkts_per_rtt=3 * beta / (2 - beta) / ack_every)
 
 
@@ -163,11 +163,11 @@ class CubicMap:
         return self.link.share(self.next_loss(self.link.windows_pkts(share))[1])
 
     def derivative(self, share: float) -> float:
-        """Slope of `next_share`: below 1 the map returns to a fixed share, at 1 it hardly does, above 1 it leaves it."""
+        """Slope of `next_share`: below 1 the map converges to a fixed share, at 1 hardly, above 1 it diverges."""
         return (self.next_share(share + _STEP) - self.next_share(share - _STEP)) / (2 * _STEP)
 
     def fixed_shares(self) -> list[float]:
-        """Shares of flow 1 between 0 and 1 that reproduce themselves; empty where none does, or where all do."""
+        """Fixed points: shares of flow 1 between 0 and 1 that reproduce themselves; empty if none or all do."""
         drifts = np.array([self.next_share(share) - share for share in _SHARES])
         moving = np.abs(drifts) > _STILL
         shares, drifts = _SHARES[moving], drifts[moving]

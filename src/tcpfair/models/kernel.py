@@ -1,7 +1,7 @@
-"""What Linux does after a loss, in closed form, to hold against measured traces: Reno's climb back and CUBIC's K.
+"""Linux's behaviour after a loss, in closed form, for comparison with measured traces: Reno's growth and CUBIC's K.
 
 Sources: Linux ``net/ipv4/tcp_cong.c`` (Reno, RFC 5681) and ``net/ipv4/tcp_cubic.c`` (CUBIC, RFC 9438), defaults.
-Windows are whole packets, as the kernel keeps them. Left out: the kernel's fixed-point cube root (0.2% off on average)
+Windows are whole packets, as in the kernel. Not modelled: the kernel's fixed-point cube root (0.2% off on average)
 and its clock ticks.
 """
 
@@ -18,7 +18,7 @@ MIN_SSTHRESH_PKTS = 2
 SCALE = 1024
 CUBIC_BETA_SCALED = 717
 CUBIC_C = 410 / SCALE  # packets / s^3
-# beta_scale of tcp_cubic.c, in whole numbers: of so many eighths of a window's ACKs one is a packet more (RFC 9438, eq. 4)
+# beta_scale of tcp_cubic.c, in integers: eighths of a window's ACKs per packet of growth (RFC 9438, eq. 4)
 _CUBIC_BETA_SCALE = 8 * (SCALE + CUBIC_BETA_SCALED) // 3 // (SCALE - CUBIC_BETA_SCALED)
 CUBIC_FRIENDLY_PKTS_PER_RTT = 8 / _CUBIC_BETA_SCALE
 
@@ -32,8 +32,8 @@ def additive_increase_time_s(
     For n Reno flows of one RTT that share the link, W is the sum of their windows and ``increase_pkts`` is n.
     """
     pipe_pkts = capacity_pps * rtt_min_s
-    below_pkts = max(min(end_pkts, pipe_pkts) - start_pkts, 0.0)  # RTT is constant: W grows in a straight line
-    above_pkts2 = max(end_pkts**2 - max(start_pkts, pipe_pkts) ** 2, 0.0)  # RTT = W/B: W^2 grows in a straight line
+    below_pkts = max(min(end_pkts, pipe_pkts) - start_pkts, 0.0)  # RTT is constant: W grows linearly
+    above_pkts2 = max(end_pkts**2 - max(start_pkts, pipe_pkts) ** 2, 0.0)  # RTT = W/B: W^2 grows linearly
     return (rtt_min_s * below_pkts + above_pkts2 / (2 * capacity_pps)) / increase_pkts
 
 
@@ -74,9 +74,9 @@ def cubic_k_s(w_max_pkts: float, cwnd_epoch_pkts: float) -> float:
 
 
 def cubic_friendly_window_pkts(cwnd_epoch_pkts: float, round_trips: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The window that Reno would have with CUBIC's decrease, ``round_trips`` after growth began at ``cwnd_epoch_pkts``.
+    """Reno's window with CUBIC's decrease, ``round_trips`` after growth began at ``cwnd_epoch_pkts``.
 
-    CUBIC has the larger of it and of its own curve, its Reno-friendly region (RFC 9438, sec. 4.3). On short paths it leads
-    around W_max, where the curve is flat, and CUBIC is back at W_max long before K.
+    CUBIC uses the larger of it and its own curve: the Reno-friendly region (RFC 9438, sec. 4.3). On short paths it is
+    the larger around W_max, where the curve is flat, and CUBIC returns to W_max long before K.
     """
     return cwnd_epoch_pkts + CUBIC_FRIENDLY_PKTS_PER_RTT * np.asarray(round_trips, dtype=np.float64)

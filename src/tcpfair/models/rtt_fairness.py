@@ -1,6 +1,6 @@
 """How throughput depends on the RTT for two flows of one protocol that share a bottleneck.
 
-Two loss models bracket what happens at a drop-tail queue. Synchronised: both flows lose at every overflow, so they
+Two loss models bracket the behaviour of a drop-tail queue. Synchronised: both flows lose at every overflow, so they
 have the same time between losses. Random: every packet is lost with the same probability.
 """
 
@@ -38,7 +38,7 @@ def window_ratio(rtt1_s: Number, rtt2_s: Number, d: float) -> Number:
 
 
 def throughput_ratio(rtt1_s: Number, rtt2_s: Number, d: float) -> Number:
-    """Throughput of flow 1 over that of flow 2 under synchronised losses; ogura's text takes eq. 1 for this."""
+    """Throughput of flow 1 over that of flow 2 under synchronised losses; ogura's text uses eq. 1 for this."""
     return np.divide(rtt2_s, rtt1_s) ** throughput_exponent(d)
 
 

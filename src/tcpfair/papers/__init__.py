@@ -1,1 +1,1 @@
-"""What the papers ran: the schema of config/, scenarios, settings of assumptions."""
+"""The papers' experiments: the schema of config/, scenarios, settings of assumptions."""

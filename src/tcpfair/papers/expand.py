@@ -1,6 +1,6 @@
 """From the configuration of an experiment to its runs: each point of the grid, and the replicates within it, as scenarios.
 
-A run is identified by its `RunSpec.key`, the digest of all that reaches a simulator: the expanded scenario and the seed.
+A run is identified by its `RunSpec.key`, the digest of a simulator's input: the expanded scenario and the seed.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ class RunSpec:
 
     @cached_property
     def key(self) -> str:
-        """Digest of all that decides the run: every value of its scenario, and its seed."""
+        """Digest of every value of its scenario, and its seed."""
         return digest([self.scenario.digest, self.seed])[:_KEY_LENGTH]
 
     @property
     def algorithms(self) -> set[str]:
-        """Names of the congestion-control algorithms that act in it."""
+        """Names of the congestion-control algorithms of its flows."""
         return {flow.cc for flow in self.scenario.every_flow}
 
 
 def run_specs(paper: PaperConfig, experiment: str, first_replicate: int = 0) -> list[RunSpec]:
     """All runs of one experiment in a fixed order: grid points, and replicates within each.
 
-    Replicates count from ``first_replicate``: others than those before it, with seeds of their own. Raises InputError for
-    an unknown experiment and for a value that no run can have.
+    Replicates count from ``first_replicate``; each has its own seed. Raises InputError for an unknown experiment and
+    for an invalid value.
     """
     return list(_expand(paper, experiment, first_replicate))
 
 
 def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
-    """The values that ``specs`` were expanded from, without sources and reasons: they show what changed, and decide nothing."""
+    """The values that ``specs`` were expanded from, without sources and reasons; used only to show what changed."""
     chosen = paper.experiments[experiment]
     used = {flow.protocol for spec in specs for flow in spec.scenario.every_flow}
     own = {name: getattr(chosen, name) for name in ("grid", "flows", "background", "runs", "perturb", "record")}
@@ -86,7 +86,7 @@ def plain_values(node: Any) -> Any:
     if isinstance(node, list | tuple):
         return [plain_values(value) for value in node]
     if isinstance(node, float) and math.isinf(node):
-        return str(node)  # JSON has no word for it
+        return str(node)  # JSON cannot express it
     return node
 
 
@@ -131,7 +131,7 @@ def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[Run
 
 
 def places_of(experiment: Experiment, seed: int) -> list[int]:
-    """Place of each flow in the order of starts. The grid has no say in it: a replicate is one order at every point."""
+    """Place of each flow in the order of starts. It does not depend on the grid: a replicate has one order at every point."""
     order = experiment.perturb.get("order")
     if order and order.value == "shuffle":
         return _generator(seed).permutation(len(experiment.flows)).tolist()
@@ -141,13 +141,12 @@ def places_of(experiment: Experiment, seed: int) -> list[int]:
 def scenario_at(
     paper: PaperConfig, experiment: Experiment, point: dict, seed: int, places: list[int], where: str
 ) -> Scenario:
-    """The scenario of one run: an experiment at one point of its grid, perturbed as the seed has it.
+    """The scenario of one run: an experiment at one point of its grid, perturbed by the seed.
 
-    ``places`` is each flow's place in the order of starts. Raises InputError that begins with ``where`` for a value that no
-    run can have.
+    ``places`` is each flow's place in the order of starts. Raises InputError that begins with ``where`` for an invalid value.
     """
     shared = paper.settings
-    if BUFFER_SETTINGS & experiment.settings.keys():  # the experiment's buffer replaces the paper's in whatever unit
+    if BUFFER_SETTINGS & experiment.settings.keys():  # the experiment's buffer replaces the paper's in any unit
         shared = {name: setting for name, setting in shared.items() if name not in BUFFER_SETTINGS}
     settings = _resolve({**shared, **experiment.settings}, point, f"{where}.settings")
     for name in ("capacity_bps", "wire_bytes"):
@@ -179,13 +178,13 @@ def scenario_at(
 
 
 def _generator(seed: int) -> np.random.Generator:
-    import numpy as np  # a tenth of a second, which a start with nothing to do should not pay
+    import numpy as np  # a tenth of a second, which a start without work should avoid
 
     return np.random.Generator(np.random.Philox(seed))
 
 
 def _exponential(rng: np.random.Generator) -> float:
-    """An exponential variate of mean 1 with the same bits on every machine, whatever its libm."""
+    """An exponential variate of mean 1 with the same bits on every machine and libm."""
     return -float(Decimal(1.0 - rng.uniform()).ln())
 
 

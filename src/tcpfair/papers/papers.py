@@ -1,8 +1,8 @@
-"""Configuration: what each paper ran, with the source or the assumption behind every value.
+"""Configuration: the experiments of each paper, with the source or the assumption of every value.
 
-``config/papers/<paper>.yaml`` is the only place where a parameter of an experiment stands. Each value is written
-``{value: 500, source: "sec. 5.4"}`` or ``{value: 0.1, assumed: "why", range: [0, 1]}``; a string ``=name`` takes the value
-of the grid variable ``name``. Unknown keys are refused.
+Only ``config/papers/<paper>.yaml`` contains parameters of experiments. Each value is written ``{value: 500, source:
+"sec. 5.4"}`` or ``{value: 0.1, assumed: "why", range: [0, 1]}``; a string ``=name`` takes the value of the grid
+variable ``name``. Unknown keys are refused.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers.scenario import Flow, Scenario, one_line
 
-SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
+SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _DEEPEST = 50  # levels of a file; those of the papers have 8
-_MOST_NODES = 1_000_000  # values of a file, counted wherever they are referred to
+_MOST_NODES = 1_000_000  # values of a file, counted at every reference
 
 
 class _Strict(BaseModel):
@@ -32,10 +32,10 @@ class _Strict(BaseModel):
 
 
 class Value(_Strict):
-    """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible.
+    """A value and its source: stated in the paper, or assumed with a reason and a plausible range.
 
-    ``scale`` selects how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in the
-    logarithm (``log``), or one of the two ends, with nothing between them (``choices``).
+    ``scale`` selects how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in
+    the logarithm (``log``), or only one of the two ends (``choices``).
     """
 
     value: Any
@@ -63,7 +63,7 @@ class Value(_Strict):
 
 Setting = Value | str  # a string is a reference, "=rtt_ms"
 
-# settings that are fields of Scenario or Flow as they are, and those that are turned into one
+# settings that are fields of Scenario or Flow, and those that are converted into one
 _SCENARIO_FIELDS = set(Scenario.model_fields) - {"flows", "web", "record", "buffer_pkts", "reverse_buffer_pkts"}
 _FLOW_FIELDS = set(Flow.model_fields) - {"protocol", "rtt_s", "params"}
 BUFFER_SETTINGS = {"buffer_pkts", "buffer_bytes", "buffer_bdp"}
@@ -75,14 +75,14 @@ _ORDERS = ("listed", "shuffle")
 
 
 def _check_flow(place: str, flow: dict[str, Any]) -> None:
-    """ValueError when a flow has a setting that nothing reads."""
+    """ValueError when a flow has an unknown setting."""
     for name in flow:
         if name not in _FLOW_FIELDS | _EXTRA_FLOW:
             raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(_FLOW_FIELDS | _EXTRA_FLOW))}")
 
 
 class Protocol(_Strict):
-    """What a label of the paper means: the algorithm, its parameters and the settings of its end hosts."""
+    """The meaning of a label of the paper: the algorithm, its parameters and the settings of its end hosts."""
 
     cc: Setting
     params: dict[str, Setting] = Field(default_factory=dict)
@@ -98,7 +98,7 @@ class LongLived(_Strict):
 
 
 class Traffic(_Strict):
-    """A kind of background traffic: Poisson arrivals of short flows, and long-lived flows where there are any.
+    """A kind of background traffic: Poisson arrivals of short flows, and optional long-lived flows.
 
     Round-trip times are ``rtt_ms`` plus an exponential part of mean ``rtt_extra_mean_ms``, at most ``rtt_cap_ms``.
     """
@@ -113,7 +113,7 @@ class Traffic(_Strict):
 
 
 class Background(_Strict):
-    """Which traffic goes which way; the label ``none`` stands for no traffic."""
+    """The traffic of each direction; the label ``none`` means no traffic."""
 
     traffic: Setting
     direction: Literal["forward", "reverse"]
@@ -123,7 +123,7 @@ WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_col
 
 
 class Weights(_Strict):
-    """Where the NRU weights come from: the self-pair experiment and the rule that combines its flows."""
+    """The source of the NRU weights: the self-pair experiment and the rule that combines its flows."""
 
     experiment: str
     rule: WeightRule
@@ -131,7 +131,7 @@ class Weights(_Strict):
 
 
 class Experiment(_Strict):
-    """One experiment: fixed settings, a grid of variables, the flows, and how often it is repeated."""
+    """One experiment: fixed settings, a grid of variables, the flows, and the number of replicates."""
 
     what: str
     settings: dict[str, Setting] = Field(default_factory=dict)
@@ -172,7 +172,7 @@ class Experiment(_Strict):
 
 
 class Exhibit(_Strict):
-    """One table, figure or diagram: what is drawn, from which experiments."""
+    """One table, figure or diagram: its drawing and its experiments."""
 
     id: str
     kind: Literal["table", "figure", "diagram", "supplement"]
@@ -188,12 +188,12 @@ class Exhibit(_Strict):
 
     @property
     def is_table(self) -> bool:
-        """True when a page with a table is drawn, not a picture."""
+        """True for a page with a table, False for a picture."""
         return "table" in (self.kind, self.form)
 
 
 class PaperConfig(_Strict):
-    """All of ``config/papers/<paper>.yaml``; or of what has no paper: the validation, the testbed, a study of one's own."""
+    """All of ``config/papers/<paper>.yaml``; or a configuration without a paper: the validation, the testbed, a user's study."""
 
     paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "guest", "study"]
     cite: str
@@ -225,7 +225,7 @@ class PaperConfig(_Strict):
 
     @property
     def place(self) -> str:
-        """The file that it comes from, as messages name it."""
+        """Its file, as messages name it."""
         own = ("validation", "testbed", "guest")
         return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
 
@@ -234,7 +234,7 @@ class PaperConfig(_Strict):
         return self.analysis[name].value
 
     def exhibit(self, exhibit_id: str) -> Exhibit:
-        """The exhibit with this id; InputError when there is none."""
+        """The exhibit with this id; InputError when it is unknown."""
         for exhibit in self.exhibits:
             if exhibit.id == exhibit_id:
                 return exhibit
@@ -243,7 +243,7 @@ class PaperConfig(_Strict):
 
 
 class Config(_Strict):
-    """``config/config.yaml``: what to build and from which source."""
+    """``config/config.yaml``: the outputs to build and their source."""
 
     source: Literal["bundled", "engine", "raw"] = "bundled"
     papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
@@ -274,7 +274,7 @@ def load_yaml(path: Path) -> dict:
 
 
 def plain_yaml(text: str, where: str) -> Any:
-    """What YAML says, as plain data: tags that make objects are refused, as is what references swell beyond all bounds.
+    """The content of YAML as plain data. Tags that construct objects and exponential growth by references are refused.
 
     Raises InputError that begins with ``where``.
     """
@@ -296,7 +296,7 @@ def plain_yaml(text: str, where: str) -> Any:
 
 
 def _refuse_deep(text: str, where: str) -> None:
-    """InputError for lists in lists beyond all need: the loader in C calls itself for each, until its stack is gone."""
+    """InputError for lists nested too deeply: the C loader recurses for each, until its stack overflows."""
     depth = 0
     for event in yaml.parse(text, SAFE_LOADER):
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -308,7 +308,7 @@ def _refuse_deep(text: str, where: str) -> None:
 
 
 def _is_small(values: Any) -> bool:
-    """Whether plain data has at most `_MOST_NODES` values, each counted wherever it is referred to."""
+    """Whether plain data has at most `_MOST_NODES` values, each counted at every reference."""
     left, todo = _MOST_NODES, [values]
     while todo and left > 0:
         node = todo.pop()

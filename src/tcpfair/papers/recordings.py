@@ -1,4 +1,4 @@
-"""``config/raw.yaml``: how recordings are looked at, with the source or the assumption behind every value."""
+"""``config/raw.yaml``: how recordings are evaluated, with the source or the assumption of every value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcpfair.papers.papers import Value, WeightRule, load_yaml
 from tcpfair.papers.scenario import one_line
 
 SIDECAR = "trace.yaml"
-# what every recording is shown as; tcpfair.exhibits.recordings.board draws them
+# the exhibits of every recording; tcpfair.exhibits.recordings.board draws them
 EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
 
 _ENDINGS = re.compile(
@@ -23,16 +23,16 @@ _LONGEST_NAME = 100  # file systems allow 255 bytes, of which scratch folders an
 
 
 def name_of(path: Path) -> str:
-    """What a recording is called, from its folder, or its file without the endings of the format.
+    """The name of a recording: its folder's, or its file's without the extensions of the format.
 
-    It names folders of results too, so whatever a shell, a page or Snakemake reads as anything else becomes ``_``.
+    It also names folders of results, so characters with a meaning to a shell, a page or Snakemake become ``_``.
     """
     name = _ENDINGS.sub("", path.resolve().name) or "recording"
     return re.sub(r"[^\w.+-]", "_", name).lstrip(".-")[:_LONGEST_NAME] or "recording"
 
 
 def sidecar_path(recording: Path) -> Path:
-    """Where a file or folder has its sidecar, the text that states what the recording leaves out."""
+    """Path of the sidecar of a file or folder, which states what the recording lacks."""
     return recording / SIDECAR if recording.is_dir() else recording.with_name(f"{recording.name}.{SIDECAR}")
 
 
@@ -42,7 +42,7 @@ def recordings_in(trace: str) -> list[str]:
 
 
 def folder_of(trace: str) -> str:
-    """Folder of the results of what ``trace`` names, below ``results/raw``; nothing for the shipped examples."""
+    """Folder of the results of ``trace``, below ``results/raw``; empty for the shipped examples."""
     return "+".join(name_of(Path(each)) for each in recordings_in(trace))
 
 
@@ -65,7 +65,7 @@ Share = Of[Annotated[float, Field(gt=0, le=1)]]
 
 
 class Analysis(_Strict):
-    """What counts, and which epochs are compared with formulas."""
+    """The window of the metrics, and the epochs that are compared with formulas."""
 
     interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
     skip_s: NonNegative = Field(description="time after the last flow's start from which J and NRU count")
@@ -82,15 +82,15 @@ class Analysis(_Strict):
 
 
 class Link(_Strict):
-    """The bottleneck, as far as a recording does not describe it."""
+    """The bottleneck, if a recording does not describe it."""
 
-    capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null until it is measured
+    capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null until measured
     wire_bytes: Positive
     payload_bytes: Positive
 
 
 class Weights(_Strict):
-    """Where the NRU weights come from."""
+    """The source of the NRU weights."""
 
     rule: Of[WeightRule] = Field(description="how the goodput of a self-pair's flows becomes weights")
     self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
@@ -106,7 +106,7 @@ class PaperFigure(_Strict):
 
 
 class Beside(_Strict):
-    """The papers' experiments of two flows with which a recording of two can be compared."""
+    """The papers' experiments of two flows, to compare a recording of two flows with."""
 
     one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
     pairs: PaperFigure = Field(description="two flows of one RTT: mean of J(t)")

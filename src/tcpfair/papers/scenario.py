@@ -1,4 +1,4 @@
-"""One run: a dumbbell, its flows and what is recorded. Every number is resolved; no default is a paper's parameter."""
+"""One run: a dumbbell, its flows and its records. Every number is resolved; no default is a paper's parameter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcpfair.files.digests import digest
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
-OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
+OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one, a flow would never send
 
 SHORTEST_TICK_S = 1e-6  # far above the rounding of times
 
@@ -150,9 +150,9 @@ class Scenario(_Strict):
 
     @property
     def digest(self) -> str:
-        """Hash of every field that is not at its default, for manifests: a new field leaves old hashes alone.
+        """Hash of every field that is not at its default, for manifests: a new field does not change old hashes.
 
-        The timer counts by the law that applies, however it was chosen, and RFC 6298 is what runs had before there were two.
+        The timer enters by its effective law, however it was chosen. RFC 6298 is the law of all runs before there was a choice.
         """
         values = self.model_dump(mode="json", exclude_defaults=True)
         dumped = (*values["flows"], *(web["flow"] for web in values.get("web", ())))
@@ -164,16 +164,16 @@ class Scenario(_Strict):
 
 
 def defaults_digest() -> str:
-    """Hash of the defaults of all fields, which `Scenario.digest` leaves out: an edited default is another scenario."""
+    """Hash of the defaults of all fields, which `Scenario.digest` excludes: an edited default is another scenario."""
     models = (Flow, LogNormal, Pareto, Web, Scenario)
     return digest({m.__name__: {name: repr(f.default) for name, f in m.model_fields.items()} for m in models})
 
 
 def one_line(error: ValidationError, where: str) -> InputError:
-    """The first complaint of a pydantic error as one line: where, which field, what would be right."""
+    """The first message of a pydantic error as one line: file, field, valid values."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
-    where = f"{where}: {field}" if field else where  # a rule between fields names them itself
+    where = f"{where}: {field}" if field else where  # a rule between fields names them
     given = first.get("input")
     shown = f" (got {given!r:.80})" if isinstance(given, (str, int, float, bool)) else ""
     message = first["msg"].removeprefix("Value error, ")

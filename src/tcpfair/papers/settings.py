@@ -1,13 +1,12 @@
-"""The assumptions of a paper as random variables: drawn jointly from their ranges, and put back into the configuration.
+"""The assumptions of a paper as random variables: drawn jointly from their ranges, and inserted into the configuration.
 
-An *assumption* is a value with ``assumed:`` and ``range:``. Where the configuration writes it once and refers to it again
-(YAML's ``&x`` and ``*x``), it is in several places and is still one assumption. Anchors are gone once the file is read,
-so identity is defined by what is left: values under the same last name whose value, reason and range are equal are one
-assumption. Two that differ in a word of the reason are two, unless `tied`.
+An *assumption* is a value with ``assumed:`` and ``range:``. A value that the configuration references again (YAML's
+``&x`` and ``*x``) is in several places but is one assumption. The parsed file has no anchors. So values with the same
+last name, value, reason and range are one assumption. Two whose reasons differ in a word are two, unless `tied`.
 
 How a range is drawn (`Kind`): whole numbers between whole bounds, ``[0, 1]`` as a switch, other numbers as real ones, and
 everything else (words, lists, truth values, more than two numbers) as a choice among the values listed. ``scale: log`` draws
-the logarithm; ``scale: choices`` says that two numbers are all there is, with nothing between them.
+the logarithm; ``scale: choices`` allows only the two numbers, not values between them.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ if TYPE_CHECKING:
 Kind = Literal["real", "integer", "switch", "choice"]
 Place = tuple[str | int, ...]  # keys and list positions from the top of a PaperConfig
 
-BASE = 0  # the setting as it is configured; drawn ones count from 1
-_DIGITS = 6  # of drawn real numbers: what a table shows is what was run
-# how large an experiment is: replaced by the ensemble's own replicates, or what it is an experiment over
+BASE = 0  # the configured setting; drawn ones count from 1
+_DIGITS = 6  # of drawn real numbers, so that a table shows the exact values of the runs
+# the size of an experiment: the ensemble has other replicates, and grids define the experiment
 _DESIGN = ("runs", "grid")
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption: the places where it stands, its configured value, and what it is drawn from.
+    """One assumption: its places, its configured value, and its range.
 
     ``low`` and ``high`` are the bounds of numbers, ``choices`` the values of a choice or a switch.
     """
@@ -75,7 +74,7 @@ class Assumption:
         return min(max(float(f"{drawn:.{_DIGITS}g}"), self.low), self.high)
 
 
-# --- Which values a configuration has --------------------------------------------------------------------------------
+# --- Values of a configuration --------------------------------------------------------------------------------
 
 
 def values_in(node: Any, place: Place = ()) -> Iterator[tuple[Place, Value]]:
@@ -96,7 +95,7 @@ def place_name(place: Place) -> str:
 
 
 def grid_points(experiment: Experiment) -> list[dict[str, Any]]:
-    """The points of an experiment's grid, with the values as they are configured."""
+    """The points of an experiment's grid, with the configured values."""
     axes = experiment.grid
     return [
         dict(zip(axes, values, strict=True)) for values in itertools.product(*(axis.value for axis in axes.values()))
@@ -128,7 +127,7 @@ def traffic_of(paper: PaperConfig, experiment: Experiment) -> set[str]:
 
 
 def part_used(paper: PaperConfig, experiments: Iterable[str]) -> PaperConfig:
-    """A paper's configuration with some experiments alone, and the protocols and traffic that act in them; no exhibits."""
+    """A paper's configuration with only some experiments and their protocols and traffic; no exhibits."""
     chosen = {name: paper.experiments[name] for name in experiments}
     labels = set().union(*(labels_of(paper, experiment) for experiment in chosen.values()))
     kinds = set().union(*(traffic_of(paper, experiment) for experiment in chosen.values()))
@@ -145,11 +144,12 @@ def part_used(paper: PaperConfig, experiments: Iterable[str]) -> PaperConfig:
 def assumptions_of(
     paper: PaperConfig, held: Mapping[str, str] | None = None, tied: Sequence[Sequence[str]] = (), where: str = ""
 ) -> list[Assumption]:
-    """What is drawn: every assumption with a range but numbers of runs, grids, and what is ``held``; in order of the file.
+    """The drawn assumptions, in order of the file: all with a range except numbers of runs, grids, and those in ``held``.
 
-    ``held`` has the dotted names of places (``*`` stands for anything) with the reason why they stay as configured; one
-    place holds the whole assumption. Each of ``tied`` names assumptions with the same range that are drawn as one. Raises
-    InputError, with ``where`` the lists stand, for a name that fits nothing, and for tied ones that differ in their ranges.
+    ``held`` has the dotted names of places (``*`` matches any text) with the reason why they stay as configured. One
+    place holds all places of the assumption. Each of ``tied`` names assumptions with the same range that are drawn as
+    one. Raises InputError, with ``where`` as the place of the lists, for a name without a match, and for tied ones with
+    different ranges.
     """
     found: dict[tuple, Assumption] = {}
     for place, value in values_in(paper):
@@ -168,7 +168,7 @@ def assumptions_of(
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Whether a dotted name is meant by a pattern, in which ``*`` stands for any text."""
+    """Whether a dotted name matches a pattern, in which ``*`` matches any text."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
 
 
@@ -179,7 +179,7 @@ def _is_design(place: Place) -> bool:
 
 
 def _drawn_from(value: Value) -> dict[str, Any] | None:
-    """Kind, scale and bounds or choices of a value's range; None where nothing is to be drawn."""
+    """Kind, scale and bounds or choices of a value's range; None if the value is not drawn."""
     if value.assumed is None or not value.range:
         return None
     among = [item for item in value.range if item is not None]
@@ -197,7 +197,7 @@ def _drawn_from(value: Value) -> dict[str, Any] | None:
 
 
 def drawn_between(values: Sequence[Any], scale: str = "linear") -> Assumption | None:
-    """What is drawn from a range that no assumption stands behind; None for one from which nothing can be drawn.
+    """An assumption for a range without a configured value; None for a range that cannot be drawn from.
 
     Two numbers are bounds, of whole numbers where both are whole; anything else, or ``scale: choices``, is a choice.
     """
@@ -217,7 +217,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[Assumption]:
-    """``known`` with those that have a place among ``names`` as one, where the first of them stood."""
+    """``known`` with those named in ``names`` merged into one, at the position of the first."""
     for name in names:
         if not any(fits(name, place) for each in known for place in each.names):
             raise unknown(f"{where}tied", name, [each.name for each in known])
@@ -241,18 +241,17 @@ def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[A
 def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     """The setting as configured and ``n`` drawn ones: a row per setting (index ``setting``), a column per assumption's name.
 
-    Where there is no assumption, all are alike.
-
-    The drawn rows are the first ``n`` points of a scrambled Sobol sequence, so that fewer settings are the first of more.
+    Without an assumption, all rows are equal. The drawn rows are the first ``n`` points of a scrambled Sobol sequence,
+    so that fewer settings are the first of more.
     """
-    import pandas as pd  # half a second, which a start with nothing to do should not pay
+    import pandas as pd  # half a second, which a start without work should avoid
 
     rows = [[each.value for each in assumptions]]
     if not assumptions:
         rows *= 1 + n
     elif n:
         import numpy as np
-        from scipy.stats import qmc  # takes a second, which only drawing should pay
+        from scipy.stats import qmc  # takes a second, which only drawing should cost
 
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
         rows += [[each.at(u) for each, u in zip(assumptions, point, strict=True)] for point in shares]
@@ -261,12 +260,12 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
 
 
 def _power_of_2(n: int) -> int:
-    """The next power of two, which the sequence is balanced for."""
+    """The next power of two, for which the sequence is balanced."""
     return 1 << (n - 1).bit_length()
 
 
 def with_values(paper: PaperConfig, assumptions: Sequence[Assumption], row: Mapping[str, Any]) -> PaperConfig:
-    """A paper's configuration with the values of one row of `draw` in all places where the assumptions stand."""
+    """A paper's configuration with the values of one row of `draw` at all places of the assumptions."""
     new: dict[Any, Any] = {}
     for each in assumptions:
         for place in each.places:
@@ -278,7 +277,7 @@ def with_values(paper: PaperConfig, assumptions: Sequence[Assumption], row: Mapp
 
 
 def _replaced(node: Any, new: Mapping[Any, Any]) -> Any:
-    """A copy of ``node`` with the values of a nested mapping of places; what it does not name is shared."""
+    """A copy of ``node`` with the values of a nested mapping of places; other parts are shared."""
     if isinstance(node, BaseModel | dict):
         parts = dict(node)
         update = {key: _value_or_branch(parts[key], inner) for key, inner in new.items()}

@@ -19,8 +19,8 @@ from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, tables
 
-OTHERS = ("ns2", "ns3", "testbed", "guest")  # simulators other than the engine, each loaded when it is used
-_KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
+OTHERS = ("ns2", "ns3", "testbed", "guest")  # simulators other than the engine, loaded on use
+_KEPT_SHARDS = 8  # of other runs, when a trace is assembled: a reverted edit needs no simulation
 
 _ORDER = {
     "runs": ["run_id"],
@@ -66,10 +66,10 @@ def _provenance(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -
 
 
 def shard_of(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec], every: Sequence[RunSpec]) -> Trace:
-    """Simulate some runs of an experiment, ``every`` being all of them; their trace as a shard holds it.
+    """Simulate some runs of an experiment, with ``every`` as all of them; return their trace as a shard.
 
-    Runs are numbered in the order of ``specs``. The manifest has the configuration of all runs: what a killed job left differs
-    from what is requested in its runs alone. The shard of all runs is the trace of the experiment.
+    Runs are numbered in the order of ``specs``. The manifest has the configuration of all runs, so the remains of a
+    killed job differ from the request only in their runs. The shard of all runs is the trace of the experiment.
     """
     made = simulate(paper, experiment, "engine", specs)
     made.provenance |= {"pkts": delivered_pkts(made), CONFIG: values_behind(paper, experiment, list(every))}
@@ -77,9 +77,9 @@ def shard_of(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec], ever
 
 
 def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> Trace:
-    """The trace of ``specs`` from shards; the same bytes as if all had been simulated together.
+    """The trace of ``specs`` from shards; byte-identical to a joint simulation.
 
-    Raises InputError when no shard has one of them.
+    Raises InputError when a run is in no shard.
     """
     runs = store.asked(specs)
     left = {spec.key: spec for spec in specs}
@@ -106,7 +106,7 @@ def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequenc
 
 
 def discard_merged(layout: Layout, paper: str, experiment: str, merged: Path, runs: list[store.Asked]) -> None:
-    """Remove the shards whose runs an assembled trace holds, and all but the newest of those with other runs."""
+    """Remove the shards whose runs an assembled trace contains, and all but the newest with other runs."""
     others = [folder for folder in store.shards(layout, paper, experiment) if folder.parent == merged.parent]
     now = {run.key for run in runs}
     kept = 0
@@ -119,7 +119,7 @@ def discard_merged(layout: Layout, paper: str, experiment: str, merged: Path, ru
 
 
 def _renumbered(held: Trace, new_id: dict[int, int]) -> Trace:
-    """The runs of a trace that ``new_id`` has, under its numbers."""
+    """The runs of a trace in ``new_id``, renumbered by it."""
     parts = {}
     for name in TABLES:
         table = getattr(held, name)
@@ -129,7 +129,7 @@ def _renumbered(held: Trace, new_id: dict[int, int]) -> Trace:
 
 
 def merge(traces: Iterable[Trace]) -> Trace:
-    """Parts of one experiment as one trace, the same however they were parted."""
+    """Parts of one experiment as one trace, independent of the division."""
     traces = list(traces)
     merged = {}
     for name in TABLES:

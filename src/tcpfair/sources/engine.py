@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 # isort: off
-# the order of imports counts in the digest of the code that made the shipped runs, which every figure tells
+# the order of imports is part of the code digest of the shipped runs, which every figure states
 from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs.trace import Trace
@@ -15,5 +15,5 @@ from tcpfair.sources import tables
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
-    """Simulate ``specs`` one after another and gather their tables."""
+    """Simulate ``specs`` serially and combine their tables."""
     return tables.simulate_runs(paper, experiment, specs, run, {"backend": "engine", "code": source_hash()})

@@ -1,39 +1,41 @@
 """ns-2 as a source of traces: the same scenarios, run by ns-2 2.35 (Debian and Ubuntu package ns2).
 
-``dumbbell.tcl`` has the network; this module chooses the agents, appends the calls for one scenario and turns what ns-2
-leaves behind into the tables of a trace. The agent of each algorithm:
+``dumbbell.tcl`` has the network. This module selects the agents, appends the calls for one scenario and converts ns-2's
+output into the tables of a trace. The agent of each algorithm:
 
 * reno, newreno and sack with SACK recovery, and the algorithms of Linux: TCP/Linux, with the modules of Linux 2.6.22.6;
 * reno, newreno and sack with another recovery: ns-2's own Newreno or Reno;
 * libra and alpha: ns-2's own agent of their recovery with ``windowOption_`` 2 (k RTT^2) or 5 (k' RTT);
 * ccid2: DCCP/TCPlike.
 
-Where ns-2 means something else than the engine by the same word:
+Differences from the engine under the same name:
 
 * fractions of a packet of buffer are rounded; a full access queue drops (the engine's sender reduces its window instead);
-* with a reverse bottleneck both queues count bytes and take a packet or an ACK while what waits is less than the buffer less
-  half a packet (the engine counts the rest of the packet on the wire as well, half a one on average, against the whole buffer);
+* with a reverse bottleneck both queues count bytes and accept a packet or an ACK while the queue is shorter than the
+  buffer less half a packet (the engine also counts the rest of the packet on the wire, half a packet on average,
+  against the full buffer);
 * an ACK is 8 bytes longer for each of its up to three SACK blocks; an ACK of DCCP has its own length;
-* a flow's data meet the bottleneck half a round trip later than in the engine, which has that part of the path behind it;
+* a flow's data reach the bottleneck half a round trip later than in the engine, where that part of the path is behind
+  the bottleneck;
 * short flows are TCP, and ``stop_s`` ends their arrivals only;
-* jitter: a packet that finds the flow's last link idle is held for a time uniform in [0, jitter_s) and those that come
-  meanwhile wait behind it, so that packets bunch but stay in order (the engine draws for each packet); the same goes
-  for ``access_jitter_s`` behind the access link, which passes a packet on when it has all of it (the engine's passes it on
-  at once);
-* the windows of TCP/Linux are whole packets whatever ``stack`` says;
-* TCP/Linux lowers its window over one round trip and ns-2's own agents at once, whatever ``reduction`` says. While
+* jitter: a packet that finds the flow's last link idle is held for a time uniform in [0, jitter_s) and later arrivals
+  wait behind it, so packets bunch but stay in order (the engine draws for each packet). The same applies to
+  ``access_jitter_s`` behind the access link, which forwards a packet after receiving all of it (the engine's forwards
+  it at once);
+* the windows of TCP/Linux are whole packets for any ``stack``;
+* TCP/Linux lowers its window over one round trip and ns-2's own agents at once, for any ``reduction``. While
   retransmissions are lost, TCP/Linux stays in its recovery without a further reduction: a CUBIC or BIC flow whose slow
   start has overshot can do so for many seconds;
-* a DCCP flow shakes hands first: its data start one round trip late. Its Ack Ratio is 2 whatever ``ack_every`` says, it has
-  no receive window, and its slow start counts every acknowledged packet;
+* a DCCP flow begins with a handshake: its data start one round trip late. Its Ack Ratio is 2 for any ``ack_every``, it
+  has no receive window, and its slow start counts every acknowledged packet;
 * an Ack Vector of more than 253 bytes ends ns-2. The initial threshold of a DCCP flow is therefore at most the path with half
   of the buffer, divided by the flows that have started by then; a TCP that overshoots at the same time may still be too much;
-* ``byte_counting`` is RFC 3465 with L = 2, which ns-2 has for Reno's growth only. ns-2's own default is L = 1 for TCP/Linux,
-  so that delayed ACKs do not slow its Reno down; here it is off unless the flow requests it, as in Linux;
+* ``byte_counting`` is RFC 3465 with L = 2, which ns-2 has only for Reno's growth. ns-2's default is L = 1 for
+  TCP/Linux, so delayed ACKs do not slow its Reno down. Here it is off unless the flow requests it, as in Linux;
 * CUBIC's ``beta`` does not change the slope of its TCP-friendly region, which the module computes when it is loaded;
-* ``received_bytes`` of TCP is what has left the last link less duplicates; these show whenever nothing is out of order, so
-  that a duplicate may be counted a recovery too early;
-* a link's packets are DCCP's of all kinds as well, and its queue is without the one on the wire.
+* ``received_bytes`` of TCP are the bytes behind the last link less duplicates. Duplicates are visible only when all
+  data is in order, so one may be counted a recovery too early;
+* a link's packets include all kinds of DCCP packets, and its queue excludes the one on the wire.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ _LINUX = (
 ALGORITHMS = tuple(sorted((*_RENO, *_WINDOW_OPTION, *_LINUX, "ccid2")))
 _OWN_AGENT = {"sack": "Sack1", "newreno": "Newreno", "reno": "Reno"}  # by recovery
 
-# Parameters of the registry that a module of TCP/Linux has as well: its name there.
+# Parameters of the registry that a module of TCP/Linux also has: its name there.
 _SETTABLE = {
     "cubic": {
         "beta": "beta",
@@ -93,8 +95,8 @@ _SETTABLE = {
         "smooth_part": "smooth_part",
     },
 }
-_SCALE = 1024  # of beta, which the modules have as the part that is left
-# Parameters that ns-2 has with this value only.
+_SCALE = 1024  # of beta, which is the remaining part in the modules
+# Parameters that ns-2 has only with this value.
 _BUILT_IN = {
     **{cc: {"a": 1.0, "b": 0.5} for cc in _RENO},
     "ccid2": {"b": 0.5},
@@ -103,7 +105,7 @@ _BUILT_IN = {
     "compound": {"alpha": 0.125, "compound_beta": 0.5, "eta": 1.0, "gamma": 30.0, "linux_2006": 1.0},
 }
 
-# The fields of a scenario and of its flows that this module reads or that mean nothing to ns-2 (see above).
+# The fields of a scenario and of its flows that this module reads or that have no meaning in ns-2 (see above).
 _SCENARIO_FIELDS = {
     *("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "duration_s", "sample_s", "flows", "loss_rate"),
     *("jitter_s", "record", "reverse_bps", "reverse_buffer_pkts", "ack_bytes", "web"),
@@ -115,7 +117,7 @@ _FLOW_FIELDS = {
 }
 
 _NO_LIMIT = 1_000_000  # window and threshold, packets
-_SEEDS = 2**31 - 2  # ns-2 takes 1 to this; 0 would be the time of day
+_SEEDS = 2**31 - 2  # ns-2 accepts 1 to this; 0 would be the time of day
 _POLL_S = 0.1  # the counter of bytes must not pass 2^32 in between
 _FIRST_RTO_S = 1.0  # RFC 6298
 _TICK_S = 1e-4  # clock of ns-2's own TCPs, whose RTT is an integer; TCP/Linux has 1 ms
@@ -123,7 +125,7 @@ _DCCP_HEADER_BYTES = 32
 _HANDSHAKE_S = 10.0  # time for three requests
 _ACK_VECTOR_BYTES = 250
 _OPTIONS_BYTES = 1024
-_WRONG = "Error:"  # ns-2 prints that and goes on with something else
+_WRONG = "Error:"  # ns-2 prints this and continues with a wrong result
 _OVERFLOW = "Failed to add ack vector"
 _OVERFLOW_HINT = (
     "; its DCCP cannot lose many packets in one round trip: give a lower initial_ssthresh_pkts to the flows that start "
@@ -134,15 +136,15 @@ _LINK_COUNTERS = ("link_forwarded_pkts", "link_dropped_pkts", "link_acks", "link
 _WEB_COUNTERS = ("web_delivered_pkts", "web_received_pkts", "web_active")
 
 # Costs of one core, measured: start-up; per packet that crosses a bottleneck; per DCCP packet and packet of its window
-# (each Ack Vector is walked along); to make the sender of a short flow.
+# (it traverses each Ack Vector); creation of the sender of a short flow.
 _START_S, _PACKET_S, _DCCP_PACKET_S, _SHORT_FLOW_S = 0.1, 1.0e-6, 26e-9, 1.5e-3
 
 
-# ---------------------------------------------------------------- what ns-2 can do
+# ---------------------------------------------------------------- what ns-2 supports
 
 
 def check(scenario: Scenario) -> None:
-    """Raise InputError, in one line, for the first thing that ns-2 cannot do."""
+    """Raise InputError, in one line, for the first setting that ns-2 does not support."""
     refuse_unknown(scenario, _SCENARIO_FIELDS, "ns-2")
     for name in ("wire_bytes", "payload_bytes", *(["ack_bytes"] if scenario.reverse_bps else [])):
         if getattr(scenario, name) != round(getattr(scenario, name)):
@@ -192,7 +194,7 @@ def _is_linux(flow: Flow) -> bool:
 
 
 def script(scenario: Scenario, seed: int) -> str:
-    """The scenario as an ns-2 script. Raises InputError for what ns-2 cannot do."""
+    """The scenario as an ns-2 script. Raises InputError for settings that ns-2 does not support."""
     check(scenario)
     interval_s, per_sample, samples = _polls(scenario)
     lines = [
@@ -207,7 +209,7 @@ def script(scenario: Scenario, seed: int) -> str:
 
 
 def _link_lines(scenario: Scenario) -> list[str]:
-    """The bottlenecks. ACKs that share one take the room of their bytes."""
+    """The bottlenecks. ACKs that share one count with their bytes."""
     links = {
         direction: f"{direction} {rate_bps} {max(round(buffer_pkts), 1)}"
         for direction in DIRECTIONS
@@ -219,7 +221,7 @@ def _link_lines(scenario: Scenario) -> list[str]:
 
 
 def _link_of(scenario: Scenario, direction: str) -> tuple[float, float]:
-    """Rate and buffer of the bottleneck that data of this direction cross."""
+    """Rate and buffer of the bottleneck for data of this direction."""
     if direction == "reverse":
         return scenario.reverse_bps, scenario.reverse_buffer_pkts
     return scenario.capacity_bps, scenario.buffer_pkts
@@ -232,7 +234,7 @@ def _polls(scenario: Scenario) -> tuple[float, int, int]:
 
 
 def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
-    """The calls that make one flow, begin it when it is due and stop it."""
+    """The calls that create one flow, start it on time and stop it."""
     lines, begin, traced = _make_flow(scenario, str(i), flow, str(flow.rtt_s))
     if "events" in scenario.record:
         lines += [f"record_events {i} {{{traced}}}"]
@@ -245,7 +247,7 @@ def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
 
 
 def _make_flow(scenario: Scenario, i: str, flow: Flow, rtt_s: str) -> tuple[list[str], list[str], str]:
-    """Calls that make a flow, calls that begin it, variables that tell its events; ``i`` and ``rtt_s`` as Tcl has them."""
+    """Calls that create a flow, calls that start it, variables that show its events; ``i`` and ``rtt_s`` in Tcl's form."""
     threshold = min(flow.initial_ssthresh_pkts, _NO_LIMIT)
     rate_bps, buffer_pkts = _link_of(scenario, flow.direction)
     if flow.cc == "ccid2":
@@ -300,7 +302,7 @@ def _web_lines(scenario: Scenario, seed: int) -> list[str]:
 
 
 def _longest_way_s(scenario: Scenario, rtt_s: float) -> float:
-    """What a packet of a short flow and its ACK take at most, s."""
+    """The longest time of a packet of a short flow and its ACK, s."""
     waits_s = 0.0
     for direction in DIRECTIONS:
         rate_bps, buffer_pkts = _link_of(scenario, direction)
@@ -322,7 +324,7 @@ def _path_pkts(scenario: Scenario, flow: Flow) -> float:
 def _tcp_settings(scenario: Scenario, flow: Flow) -> str:
     window = int(min(flow.rwnd_pkts, _NO_LIMIT))
     settings = {
-        # each packet has the size on the wire, from the first on: no SYN, and no header on top of it
+        # each packet has the size on the wire from the start: no SYN, and no additional header
         "packetSize_": round(scenario.wire_bytes),
         "syn_": "false",
         "useHeaders_": "false",
@@ -346,7 +348,7 @@ def _tcp_receiver(scenario: Scenario, flow: Flow) -> str:
     agent = "Agent/TCPSink/Sack1" if _recovery(flow) == "sack" else "Agent/TCPSink"
     settings = {
         "packetSize_": round(scenario.ack_bytes),
-        "ts_echo_bugfix_": "false",  # the time stamp of the packet acknowledged, in recovery too
+        "ts_echo_bugfix_": "false",  # the time stamp of the acknowledged packet, also in recovery
     }
     if flow.ack_every == 2:
         agent += "/DelAck"
@@ -355,7 +357,7 @@ def _tcp_receiver(scenario: Scenario, flow: Flow) -> str:
 
 
 def _linux_params(flow: Flow) -> str:
-    """Module, name and integer of each parameter. ns-2 turns on byte counting (RFC 3465) where Linux has it off."""
+    """Module, name and integer of each parameter. ns-2 enables byte counting (RFC 3465) by default, Linux does not."""
     names = _SETTABLE.get(flow.cc, {})
     values = {
         names[name]: round((1 - value) * _SCALE if name == "beta" else value)
@@ -377,7 +379,7 @@ def _dccp_settings(scenario: Scenario, flow: Flow, threshold: int) -> str:
         "dack_delay_": flow.delack_s,
         "ackv_size_": _ACK_VECTOR_BYTES,
         "opt_size_": _OPTIONS_BYTES,
-        # a finite flow is handed over at once
+        # a finite flow is passed to the agent at once
         "sb_size_": 10 if math.isinf(flow.size_pkts) else int(flow.size_pkts) + 1,
         # the nonces of ECN are seeded by the time of day
         "use_ecn_local_": 0,
@@ -391,7 +393,7 @@ def _list(pairs: dict[str, float | str]) -> str:
     return f"{{{' '.join(f'{name} {value}' for name, value in pairs.items())}}}"
 
 
-# ---------------------------------------------------------------- running it
+# ---------------------------------------------------------------- execution
 
 
 def _binary() -> str:
@@ -402,7 +404,7 @@ def _binary() -> str:
 
 
 def _call(text: str, folder: str, what: str) -> str:
-    """Run a script in ``folder`` and return what it prints; InputError with the end of its complaints when it fails."""
+    """Run a script in ``folder`` and return its output; InputError with the end of its error messages when it fails."""
     path = Path(folder) / "script.tcl"
     path.write_text(text)
     done = subprocess.run(
@@ -428,7 +430,7 @@ def tool_version() -> str:
 def run(scenario: Scenario, seed: int = 1) -> Result:
     """Simulate one scenario with one seed.
 
-    Raises InputError when ns-2 is missing, lacks what the scenario requires, or fails.
+    Raises InputError when ns-2 is missing, does not support the scenario, or fails.
     """
     text = script(scenario, seed)
     what = "+".join(flow.protocol for flow in scenario.flows)
@@ -443,12 +445,12 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
         events = _events(scenario, Path(folder))
     flows = len(scenario.flows)
     raw_bytes, arrived, cwnd, ssthresh, srtt_s = polls[:, : 5 * flows].reshape(len(polls), flows, 5).transpose(2, 0, 1)
-    # a counter of 32 bits; what has come since the last poll is positive
+    # a counter of 32 bits; its increase since the last poll is positive
     in_order_bytes = np.cumsum(np.diff(raw_bytes, axis=0, prepend=0.0) % 2**32, axis=0)
     received = np.maximum.accumulate(np.maximum(arrived, 0), axis=0)
     datagrams = np.array([flow.cc == "ccid2" for flow in scenario.flows])
     delivered = np.where(datagrams, received, np.round(in_order_bytes / round(scenario.wire_bytes)))
-    for i, flow in enumerate(scenario.flows):  # one that never came about would look like a flow that got nothing
+    for i, flow in enumerate(scenario.flows):  # a connection that failed would look like a flow without throughput
         sending_s = min(flow.stop_s, scenario.duration_s) - flow.start_s
         if datagrams[i] and received[-1, i] == 0 and sending_s > _HANDSHAKE_S:
             raise InputError(f"ns-2 failed on flows[{i}] ({flow.protocol}): its handshake was lost; take another seed")
@@ -471,10 +473,10 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
 
 
 def _duplicates(arrived: np.ndarray, delivered: np.ndarray) -> np.ndarray:
-    """Packets among those arrived that had come before, at most.
+    """Upper bound of duplicates among the arrived packets.
 
-    What has arrived is in order, out of order or a duplicate, so arrived - delivered bounds the duplicates at this and all
-    earlier times, and is their number when nothing is out of order.
+    An arrived packet is in order, out of order or a duplicate. So arrived - delivered bounds the duplicates at this and
+    all earlier times, and equals their number when all data is in order.
     """
     return np.minimum.accumulate((arrived - delivered)[::-1], axis=0)[::-1]
 
@@ -503,7 +505,7 @@ def _changes(path: Path) -> Iterator[tuple[float, dict[str, float]]]:
 
 
 def _last_values(lines: Iterable[list[str]]) -> dict[str, float]:
-    """Name and value stand at the end of a TCP's line (after addresses), the other way round on that of a DCCP agent."""
+    """Name and value are at the end of a TCP's line (after addresses), and in reverse order for a DCCP agent."""
     values = {}
     for words in lines:
         name, value = words[-2:]
@@ -516,7 +518,7 @@ def _last_values(lines: Iterable[list[str]]) -> dict[str, float]:
 def _tcp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[tuple[float, int, float, float]]:
     """Time, kind, window before and after. ``ncwndcuts_`` counts reductions, ``nrexmit_`` timeouts.
 
-    A recovery is over when TCP/Linux has no limit on its flight any more and ns-2's own agents forget the duplicate ACKs.
+    A recovery is over when TCP/Linux no longer limits its flight and ns-2's own agents reset their duplicate ACKs.
     """
     cwnd = ssthresh = 0.0
     in_recovery = False
@@ -534,7 +536,7 @@ def _tcp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[t
 
 
 def _dccp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[tuple[float, int, float, float]]:
-    """As for TCP, from the window alone: it falls to a half on a loss and to one packet on a timeout."""
+    """As for TCP, but only from the window: it falls to a half on a loss and to one packet on a timeout."""
     cwnd = 0.0
     for t_s, new in changes:
         before, cwnd = cwnd, new.get("cwnd_", cwnd)
@@ -546,18 +548,18 @@ def _dccp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
-    """Simulate ``specs`` one after another and gather their tables; all are checked before the first one runs."""
+    """Simulate ``specs`` serially and combine their tables; all are checked before the first one runs."""
     provenance = {"backend": "ns2", "code": source_hash(), "tool": tool_version()}
     return tables.simulate_runs(paper, experiment, checked(paper, experiment, specs, check), run, provenance)
 
 
 def source_hash() -> str:
-    """Digest of this module, of the network and of what draws the short flows."""
+    """Digest of this module, of the network and of the code that draws the short flows."""
     return digest_of((Path(__file__), _LIBRARY, Path(traffic.__file__), Path(rng.__file__)))
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:
-    """Seconds that ``specs`` take on one core, from their packets; DCCP's grow with the window as well."""
+    """Time of ``specs`` on one core in s, from their packets; DCCP's also grow with the window."""
     return sum(_estimate_run_s(spec.scenario) for spec in specs)
 
 

@@ -1,30 +1,30 @@
 """ns-3 as a source of traces: a second opinion on a few runs, at 5 to 30 thousand packets a second.
 
 ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in a separate environment, whose Python
-``TCPFAIR_NS3_PYTHON`` names; unset, this Python is taken. The simulation is ``ns3_dumbbell.py`` beside this file, which
+``TCPFAIR_NS3_PYTHON`` names; if unset, this Python is used. The simulation is ``ns3_dumbbell.py`` in this folder, which
 runs there.
 
-The topology is the engine's: ACKs neither wait nor get lost, propagation lies behind the bottleneck, jitter is uniform
-and keeps packets in order, DropTailQueue holds ``buffer_pkts`` besides the packet on the wire. What is not the same:
+The topology is the engine's: ACKs neither queue nor get lost, propagation is behind the bottleneck, jitter is uniform
+and keeps packets in order, DropTailQueue holds ``buffer_pkts`` in addition to the packet on the wire. Differences:
 
 * ns-3's algorithms are its own. BIC and CUBIC count whole packets; Reno reduces from the packets in flight rather than
   from the window, and cuts the growth per ACK to whole bytes (5 % slower at 170 packets).
-  A parameter without a counterpart is refused; a switch (0 or 1) without one is left out and named in ``runs.left_out``.
-  Reno's rule is TcpNewReno (growth per ACK), with ``byte_counting`` TcpLinuxReno (per acknowledged packet); the others
-  count as ns-3 does. ns-3's Westwood estimates the bandwidth, unlike ogura's. TcpYeah's reduction can fall below zero in
-  32 bits; such a run is an error.
+  A parameter without a counterpart is refused; a switch (0 or 1) without one is omitted and listed in
+  ``runs.left_out``. Reno's rule is TcpNewReno (growth per ACK), with ``byte_counting`` TcpLinuxReno (per acknowledged
+  packet); the others count as ns-3 does. ns-3's Westwood estimates the bandwidth, unlike ogura's. TcpYeah's reduction
+  can fall below zero in 32 bits; such a run is an error.
 * recovery is ns-3's: RFC 6675 with "sack" and RFC 6582 with "newreno"; there is no "reno". Its retransmission timer is
-  restarted by the first partial ACK alone, so that repairing many losses takes an RTO where the engine goes on. It also
-  takes ns-3 itself long, with the square of the window: give ``initial_ssthresh_pkts`` where slow start would overshoot.
+  restarted only by the first partial ACK, so recovery of many losses takes an RTO where the engine continues. Its cost
+  in ns-3 grows with the square of the window: give ``initial_ssthresh_pkts`` where slow start would overshoot.
   ``reduction`` is TcpClassicRecovery ("immediate") or TcpPrrRecovery ("prr").
-* a flow begins with a handshake, one round trip that the engine does not have, and SYNs can be lost. After ``stop_s`` up
+* a flow begins with a handshake of one round trip, unlike in the engine, and SYNs can be lost. After ``stop_s`` up
   to ten more packets are sent.
 * a full interface queue of the sender (``access_queue_pkts``) drops packets; in the engine, as in Linux, TCP notices.
 * fractions of packets in ``buffer_pkts`` and ``iw_pkts`` are cut off.
 * timestamps are off: ns-3's count milliseconds, and without them the RTT is exact. Instead of the header's size the rates
   of the links are scaled so that a full packet takes the time of ``wire_bytes``.
 * losses and timeouts in ``events`` are entries into CA_RECOVERY and CA_LOSS: a timer that fires again in CA_LOSS is not
-  seen. ``w_max`` and ``k_s`` are not known.
+  recorded. ``w_max`` and ``k_s`` are unknown.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ INSTALL = (
 )
 _SCRIPT = Path(__file__).with_name("ns3_dumbbell.py")
 _HEADERS_BYTES = 42  # TCP 20 (no options on data), IP 20, point-to-point 2
-_LARGEST_BUFFER_BYTES = (1 << 30) - 1  # what a window scale of 14 can say
+_LARGEST_BUFFER_BYTES = (1 << 30) - 1  # the limit of a window scale of 14
 _LARGEST_UINT32 = (1 << 32) - 1
 _NEVER_S = 1e9
-_TAIL_LINES = 4  # of what ns-3 prints when it fails
-# measured on one core: to load and compile; a packet; and what a packet takes longer per packet of its flow's window, as
-# ns-3 walks through the window to send one
+_TAIL_LINES = 4  # of ns-3's output when it fails
+# measured on one core: to load and compile; a packet; and additional time of a packet per packet of its flow's window,
+# because ns-3 traverses the window to send one
 _START_S = 3.0
 _PKT_S = 31e-6
 _PKT_PER_WINDOW_PKT_S = 50e-9
@@ -88,7 +88,7 @@ def _whole(value: float) -> str:
 
 
 def _kept(value: float) -> str:
-    """ns-3 names what is left after a loss, the papers what is cut off."""
+    """ns-3 states the part that remains after a loss, the papers the part that is removed."""
     return _real(1.0 - value)
 
 
@@ -101,7 +101,7 @@ def _time(value_s: float) -> str:
 
 
 _BINARY_SEARCH = {"beta": ("Beta", _kept), "fast_convergence": ("FastConvergence", _flag)}
-# our name -> ns-3's class, and its attribute and how it is written for our parameters
+# our name -> ns-3's class, and its attribute and conversion for each of our parameters
 MODELS: dict[str, tuple[str, dict[str, tuple[str, Callable[[float], str]]]]] = {
     "bic": (
         "TcpBic",
@@ -156,13 +156,13 @@ _REDUCTION = {
 }
 
 
-# --- the scenario in ns-3's words ------------------------------------------------------------------------------------
+# --- the scenario for ns-3 ------------------------------------------------------------------------------------
 
 
 def congestion_control(flow: Flow) -> tuple[str, dict[str, str], list[str]]:
-    """ns-3's class for a flow, its attributes, and the switches of ours that it does not have.
+    """ns-3's class for a flow, its attributes, and our switches that it does not have.
 
-    Raises InputError when ns-3 has no such algorithm or not one of the parameters that the scenario sets.
+    Raises InputError when ns-3 lacks the algorithm or a parameter that the scenario sets.
     """
     if flow.cc not in MODELS:
         raise InputError(f"ns3: cc {flow.cc!r} is not in ns-3; it has {', '.join(sorted(MODELS))}")
@@ -231,7 +231,7 @@ def _flow_request(flow: Flow, segment: int, rate_scale: float) -> dict[str, dict
 
 
 def request(scenario: Scenario, seed: int) -> dict[str, Any]:
-    """One run as ``ns3_dumbbell.py`` wants it. Raises InputError for what ns-3 does not have."""
+    """One run as a request to ``ns3_dumbbell.py``. Raises InputError for settings that ns-3 does not have."""
     for name in ("reverse_bps", "web", "synchronised_losses", "tick_s"):
         if getattr(scenario, name):
             raise InputError(f"{name}: the ns-3 backend has nothing for it; the engine has")
@@ -260,7 +260,7 @@ def request(scenario: Scenario, seed: int) -> dict[str, Any]:
 
 
 def interpreter() -> str:
-    """The Python that has ns-3; InputError saying how to install it when there is none."""
+    """The Python with ns-3; InputError with installation instructions when it is missing."""
     named = os.environ.get(PYTHON_VARIABLE)
     if named:
         return named
@@ -283,12 +283,12 @@ def _version_at(python: str) -> str:
 
 
 def version() -> str:
-    """Version of the ns-3 that runs here; InputError with one line when there is none."""
+    """Version of the installed ns-3; InputError with one line when it is missing."""
     return _version_at(interpreter())
 
 
 def _python(python: str, *arguments: str) -> subprocess.CompletedProcess:
-    # -I: no PYTHONPATH of ours, and this folder, which has another ns3, is not searched
+    # -I: without our PYTHONPATH, and without this folder, which has another ns3
     return subprocess.run([python, "-I", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
 
 
@@ -308,7 +308,7 @@ def code_hash() -> str:
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:
-    """Expected time of these runs in s, one after another; repairing a slow start that overshot takes more."""
+    """Expected time of these serial runs in s; recovery after an overshoot in slow start takes longer."""
     return _START_S + sum(_run_s(spec.scenario) for spec in specs)
 
 
@@ -327,9 +327,9 @@ def run(scenario: Scenario, seed: int = 1) -> Trace:
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
-    """Simulate ``specs`` one after another and gather their tables.
+    """Simulate ``specs`` serially and combine their tables.
 
-    Raises InputError with one line when ns-3 is missing, lacks what a scenario requires, or fails.
+    Raises InputError with one line when ns-3 is missing, does not support a scenario, or fails.
     """
     return _trace(paper.paper, experiment, checked(paper, experiment, specs, lambda scenario: request(scenario, 1)))
 
@@ -349,7 +349,7 @@ def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:
 
 
 def _read_result(folder: Path, k: int, scenario: Scenario) -> Result:
-    """What ``ns3_dumbbell.py`` wrote of run ``k``. It sends whole segments; ACKs neither wait nor get lost."""
+    """The output of ``ns3_dumbbell.py`` for run ``k``. It sends whole segments; ACKs neither queue nor get lost."""
     raw = pd.read_csv(folder / f"samples-{k}.csv").sort_values(["sample", "flow_id"])
     link = pd.read_csv(folder / f"link-{k}.csv")
     noted = pd.read_csv(folder / f"events-{k}.csv")

@@ -1,4 +1,4 @@
-"""What a simulator other than the engine refuses: fields that it has no counterpart for, named with their place."""
+"""Refusals of simulators other than the engine: fields without a counterpart, with their place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tcpfair.papers.scenario import Flow, Scenario
 
 
 def refuse_unknown(part: Scenario | Flow, known: Collection[str], tool: str, prefix: str = "") -> None:
-    """Raise InputError for a field outside ``known``, such as a later one, unless it is left at its default."""
+    """Raise InputError for a field outside ``known``, such as a new one, unless it has its default."""
     for name, field in type(part).model_fields.items():
         if name not in known and getattr(part, name) != field.get_default(call_default_factory=True):
             raise InputError(f"{prefix}{name}: {tool} has nothing for it (got {getattr(part, name)!r})")
@@ -20,7 +20,7 @@ def refuse_unknown(part: Scenario | Flow, known: Collection[str], tool: str, pre
 def checked(
     paper: PaperConfig, experiment: str, specs: Iterable[RunSpec], check: Callable[[Scenario], object]
 ) -> list[RunSpec]:
-    """The runs of an experiment, all of which ``check`` accepts. Raises its InputError with file and experiment."""
+    """The runs of an experiment, checked by ``check``. Raises its InputError with file and experiment."""
     specs = list(specs)
     for spec in specs:
         try:

@@ -1,4 +1,4 @@
-"""The tables of a trace from the arrays that a simulator leaves, the same for every simulator."""
+"""The tables of a trace from a simulator's output arrays, for every simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 # isort: off
-# the order of imports counts in the digest of the code that made the shipped runs, which every figure tells
+# the order of imports is part of the code digest of the shipped runs, which every figure states
 from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.papers.scenario import Scenario
@@ -25,7 +25,7 @@ def simulate_runs(
     run: Callable[[Scenario, int], Result],
     provenance: dict[str, Any],
 ) -> Trace:
-    """Run ``specs`` one after another and gather their tables; ``provenance`` names the backend."""
+    """Run ``specs`` serially and combine their tables; ``provenance`` names the backend."""
     specs = list(specs)
     return gather(paper.paper, experiment, specs, (run(spec.scenario, spec.seed) for spec in specs), provenance)
 
@@ -33,7 +33,7 @@ def simulate_runs(
 def gather(
     paper: str, experiment: str, specs: Iterable[RunSpec], results: Iterable[Result], provenance: dict[str, Any]
 ) -> Trace:
-    """The tables of ``specs`` from what each of them left; ``provenance`` names the backend."""
+    """The tables of ``specs`` from their outputs; ``provenance`` names the backend."""
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for spec, result in zip(specs, results, strict=True):
         parts["runs"].append(runs(paper, experiment, spec, provenance["backend"]))
@@ -129,7 +129,7 @@ def _samples(spec: RunSpec, result: Result) -> pd.DataFrame:
 
 
 def _link(spec: RunSpec, result: Result) -> pd.DataFrame:
-    """Bytes carried, ACKs included where they share the link; drops of data and ACKs."""
+    """Bytes carried, including ACKs that share the link; drops of data and ACKs."""
     scenario = spec.scenario
     carried = round(scenario.wire_bytes) * _per_interval(result.link_forwarded_pkts)
     carried += round(scenario.ack_bytes) * _per_interval(result.link_acks)

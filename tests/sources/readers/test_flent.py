@@ -93,7 +93,7 @@ META, POINT = f"metadata.SERIES_META.{FIRST}", f"raw_values.{FIRST}"
 CONTRADICTIONS = {  # a field, another value, what the refusal says; of a number, it is the interval of that number
     "a version of the future": ("version", 9, "version"),
     "no metadata": ("metadata", GONE, "metadata"),
-    "x that is no number": ("x_values", ["a"], "x_values"),
+    "x that is not a number": ("x_values", ["a"], "x_values"),
     "NaN in x": ("x_values", [float("nan")], "x_values"),
     "a negative rate": ("3.val", -5, "val: -5 is not between"),
     "a rate beyond any link": ("3.val", 1e9, "val"),
@@ -109,7 +109,7 @@ CONTRADICTIONS = {  # a field, another value, what the refusal says; of a number
     "a mean in another unit": (f"{META}.MEAN_VALUE", 30_000.0, "MEAN_VALUE"),
     "a mean that is a lie": (f"{META}.MEAN_VALUE", 3.0, "MEAN_VALUE"),
     "another day's T0": ("metadata.T0", "2020-05-07T12:46:41.601887Z", "clocks contradict"),
-    "a T0 that is no time": ("metadata.T0", "noon", "metadata.T0"),
+    "a T0 that is not a time": ("metadata.T0", "noon", "metadata.T0"),
     "a step of nothing": ("metadata.STEP_SIZE", 0, "STEP_SIZE"),
     "windows beyond 32 bits": (f"{POINT}.0", {"tcp_cwnd": 2**40, "t": EPOCH_S + 0.2, "tcp_rtt": 1.0}, "tcp_cwnd"),
     "an algorithm of many words": (f"{META}.CONG_CONTROL", "the best one", "CONG_CONTROL"),

@@ -336,7 +336,7 @@ def test_the_last_interval_that_an_interrupted_server_repeats_counts_once():
     said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", stops_early=True) for number in (2, 4)]
     observed = read(RECORDED / "stopped_server.jsonl", flows=said)
     assert delivered(observed.flows[1]) == [2_359_296, 2_359_296]
-    assert any("is there twice and counts once" in remark for remark in observed.remarks)
+    assert any("occurs twice and counts once" in remark for remark in observed.remarks)
 
 
 def test_interrupted_flows_that_are_left_out_do_not_stop_the_others():
@@ -392,7 +392,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("start.test_start.bidir", 1, "bidir: 1, but the intervals say otherwise"),
     ("intervals.1.streams.0.omitted", True, "omitted: true, but start.test_start.omit is 0"),
     ("intervals.1.streams.0.sender", False, "sender: changes during the test"),
-    ("start.connected.1.socket", 5, "start.connected: a socket is there twice"),
+    ("start.connected.1.socket", 5, "start.connected: a socket occurs twice"),
     ("start.connected.1.local_port", 40_000, "two streams between the same ports"),
     ("start.connected.1.remote_port", 5202, "the server has several ports"),
     ("start.connecting_to.port", 5301, "the server has several ports"),
@@ -410,7 +410,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("intervals", lambda given: [*given, given[-1]], "without gap or overlap"),
     ("intervals", lambda given: given[::-1], "without gap or overlap"),
     ("intervals", lambda given: given[:2], "end at 2.0.* s of 3 s"),
-    ("error", "the client has terminated", "repeat the test, or say stops_early"),
+    ("error", "the client has terminated", "repeat the test, or write stops_early"),
 ]
 
 
@@ -485,7 +485,7 @@ REFUSED = [
     (SAMPLE, printed("3.14 MBytes", "3.14 GBytes"), "line 4: the transfer is not what this rate gives"),
     (SAMPLE, printed("1.00-2.00 ", "1.00-3.00 "), "line 5: the transfer is not what this rate gives"),
     (SAMPLE, printed("2.00-3.00 ", "5.00-6.00 "), r"server_output_text.*(intervals of \[  ?5\]|lasts from 5 to 6 s)"),
-    (SAMPLE, printed("[  5]   3.00", "[  7]   3.00"), r"\[7\] has intervals, but no line says to whom it is connected"),
+    (SAMPLE, printed("[  5]   3.00", "[  7]   3.00"), r"\[7\] has intervals, but no line names its peer"),
     (SAMPLE, printed("port 60410", "port 99999"), "server_output_text.*port: must be at most 65535"),
     (LOG, lambda text: text[: text.index("Retr\n", 1000)], "the log ends without the totals"),
     (
@@ -493,7 +493,7 @@ REFUSED = [
         lambda text: text.replace("2.48 MBytes  6.92 Mbits", "24.8 MBytes  69.2 Mbits"),
         r"bytes in its intervals, but 2\.6e\+07 in all",
     ),
-    (P2, lambda text: text + text, r"start\.cookie: one is there twice"),
+    (P2, lambda text: text + text, r"start\.cookie: one occurs twice"),
     (SAMPLE, lambda text: text + text, "the same flow as one before"),  # without cookie
     (P2, lambda text: text + "and more\n", "not JSON at line 2"),
     (None, NOBODY, "iperf3 reports 'unable to connect'; repeat the test"),

@@ -124,9 +124,9 @@ LINE = "[  2] 0.5000-1.0000 sec   640 KBytes  10.5 Mbits/sec\n"
 TOTAL = "9.2500 MB /   4.14 sec =   18.7468"
 REFUSED = {
     # truncated
-    "iperf2 truncated": (IPERF2[:1500], "is no line of iperf2"),
+    "iperf2 truncated": (IPERF2[:1500], "is not a line of iperf2"),
     "iperf2 without totals": ("\n".join(IPERF2.split("\n")[:20]), "ends without its total"),
-    "iperf2 csv truncated": (CSV[: CSV.index(",0.0-4.3")], "is no line of iperf2-csv"),
+    "iperf2 csv truncated": (CSV[: CSV.index(",0.0-4.3")], "is not a line of iperf2-csv"),
     "nuttcp without total": (NUTTCP[: NUTTCP.index("\n\n")], "ends without its total"),
     "netperf without total": (NETPERF[: NETPERF.index("Recv")], "ends without its total"),
     "qlog truncated": (QLOG[:5000], "not JSON"),
@@ -147,12 +147,12 @@ REFUSED = {
     "netperf negative": (first(NETPERF, "22.01", "-22.01"), "line 2"),
     "qlog NaN": (first(QLOG, '"length":1252', '"length":NaN'), "not JSON"),
     "qlog sequence NaN": (first(SEQ, '"length":1252', '"length":NaN'), "not a whole JSON object"),
-    "qlog negative": (first(QLOG, '"length":1252', '"length":-1252'), "bytes: '-1252' is no number from 0 up"),
-    "qlog of words": (first(QLOG, '"length":1252', '"length":"many"'), "'many' is no number"),
+    "qlog negative": (first(QLOG, '"length":1252', '"length":-1252'), "bytes: '-1252' is not a number from 0 up"),
+    "qlog of words": (first(QLOG, '"length":1252', '"length":"many"'), "'many' is not a number"),
     "qlog without length": (first(QLOG, '"raw":{"length":1252}', '"raw":{}'), "packet_size: missing"),
     "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "no number from 0 up"),
     "ndt7 negative": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":-1'), "total_bytes: '-1'"),
-    "iperf2 odd date": (first(content("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is no date from 2000 to 2099"),
+    "iperf2 odd date": (first(content("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is not a date from 2000 to 2099"),
     # do not add up
     "iperf2 total": (first(IPERF2, "4.38 MBytes  8.43", "4.98 MBytes  9.60"), "in its intervals, but"),
     "iperf2 transfer and rate": (first(IPERF2, "10.5 Mbits/sec", "15.0 Mbits/sec"), "are not what this rate gives"),
@@ -228,7 +228,7 @@ def test_a_pattern_of_ones_own(read, tmp_path):
     with pytest.raises(InputError, match="line 6: flow a: another line|in its intervals, but"):
         read(LOG.replace("0.400", "0.900"), OWN)
     for bad in ("nan", "-8.0", "8,0", "inf"):
-        with pytest.raises(InputError, match=f"line 2: rate: '{bad}' is no number from 0 up"):
+        with pytest.raises(InputError, match=f"line 2: rate: '{bad}' is not a number from 0 up"):
             read(first(LOG, "8.0", bad), OWN)
 
 
@@ -240,7 +240,7 @@ def test_a_pattern_of_ones_own(read, tmp_path):
         ("(?P<rate>", "(?P<speed>", "group 'speed' is unknown"),
         (" (?P<duration>\\S+):", " \\S+:", "interval: needs the groups"),
         (": (?P<rate>\\S+)", "", "needs the group bytes or rate"),
-        ("\\S+) (?P<bytes>", "\\S+ (?P<bytes>", "is no regular expression"),
+        ("\\S+) (?P<bytes>", "\\S+ (?P<bytes>", "is not a regular expression"),
         ("kind: skip", "kind: leap", "pattern.rows.2.kind"),
         ("kind: skip", "kind: skip, colour: red", "pattern.rows.2.colour"),
         ("rows:", "lines:", "pattern"),
@@ -275,7 +275,7 @@ def test_bpftrace_csv():
     [
         ("0 0\n1 10\n2 20\n", "", "2 columns without names; write which is what to"),
         ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 3}", "columns.rate: no column '3'; there are '1', '2'"),
-        ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 2}", "2: unit unknown; say trace.yaml: units.rate"),
+        ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 2}", "2: unit unknown; write trace.yaml: units.rate"),
         ("0 0\n1 10\n2\n", "columns: {time: 1, total_bytes: 2}", "line 3 has 1 fields and the header 2"),
         ("0 0\n1 10\n2 nan\n", "columns: {time: 1, total_bytes: 1}", "time and total_bytes are both '1'"),
         ("0 0\n1 -10\n2 20\n", "columns: {time: 1, total_bytes: 2}", "is not between 0"),

@@ -131,7 +131,7 @@ def test_units_that_another_column_tells(tmp_path):
     flow = flows(tmp_path, "time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
     assert flow.total_bytes[-1] == 3.25e6
     observed = plain.read(tmp_path / "table.csv", NOTHING)
-    assert any("rate: in Mbps, as the bytes tell" in remark for remark in observed.remarks)
+    assert any("rate: in Mbps, by comparison with the bytes" in remark for remark in observed.remarks)
 
 
 def test_a_trace_yaml_says_what_names_do_not(tmp_path):
@@ -161,7 +161,7 @@ CONTRADICTIONS = {
     "infinite bytes": ("time_s,bytes\n1,5\n2,inf\n", "inf in line 3"),
     "a rate beyond any link": ("time_s,rate_gbps\n1,5\n2,99999999\n", "in line 3"),
     "no time in a row": ("time_s,bytes\n1,5\n,6\n", "no time in line 3"),
-    "a word for a number": ("time_s,bytes\n1,5\n2,six\n", "'six' in line 3 is no number"),
+    "a word for a number": ("time_s,bytes\n1,5\n2,six\n", "'six' in line 3 is not a number"),
     "a cut line": ("time_s,flow,bytes\n1,a,5\n2,a\n", "line 3 has 2 fields and the header 3"),
     "two lines in one": ("time_s,bytes\n1,5\n2,6,3,7\n", "line 3 has 4 fields"),
     "longer than a day": ("time_s,bytes\n1,5\n100000,6\n", "more than a day"),

@@ -116,7 +116,7 @@ def test_flow_without_its_report_is_refused(folder):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"dur": 60}, r"flow1\.iperf\.json\.gz: intervals: 14 end at 14 s; meta\.json says 60 s"),
+        ({"dur": 60}, r"flow1\.iperf\.json\.gz: intervals: 14 end at 14 s; meta\.json has 60 s"),
         ({"cc": ["reno", "cubic"]}, r"flow2\.iperf\.json\.gz: end\.sender_tcp_congestion: 'reno', but .* 'cubic'"),
         ({"rtt": [50]}, r"meta\.json: rtt must have a value for each of the 2 flows"),
         ({"start": [0, 14]}, r"meta\.json: start must be before dur"),

@@ -1,7 +1,7 @@
 """Readers of other tools' recordings; `tcpfair.sources.readers.observed` defines what a reader is and returns.
 
-`observe` picks the reader of each file, `read_any` makes one trace of their flows. What a reader has no information about is NaN
-or empty. What it finds damaged, missing or contradictory it refuses with an InputError of one line.
+`observe` selects the reader of each file, `read_any` makes one trace of their flows. Values that a recording lacks are
+NaN or empty. A reader refuses damaged, missing or contradictory content with an InputError of one line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahi
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
 UNUSED = testbed.UNUSED
-# files that are no recordings; named as unused
+# files that are not recordings; listed as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
 
@@ -54,10 +54,10 @@ def read_any(path: Path) -> Trace:
 
 
 def observe(path: Path, said: Sidecar) -> Observed:
-    """What the readers give of a file or of all files of a folder.
+    """The recording in a file or in all files of a folder.
 
-    Raises InputError when there is nothing at ``path``; when no reader recognises a file, or is of another format than the
-    others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
+    Raises InputError when ``path`` does not exist; when no reader recognises a file; when files have several formats
+    and ``format`` of trace.yaml does not select one; and the errors of readers.
     """
     by_tool = _by_tool(path, said)
     found = merged(by_tool) if len(by_tool) > 1 else next(iter(by_tool.values()))
@@ -70,7 +70,7 @@ def observe(path: Path, said: Sidecar) -> Observed:
 
 
 def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
-    """What each reader that read files of a recording returns, by its name."""
+    """The results of the readers of a recording's files, by reader."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -114,7 +114,7 @@ def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path]]:
-    """The files of a recording in order of their names, and the other files."""
+    """The files of a recording, sorted by name, and the other files."""
     if not path.is_dir():
         return [path], []
     entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(SIDECAR))
@@ -128,7 +128,7 @@ def _files(path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _refuse_what_is_no_file(entry: Path, folder: Path) -> None:
-    """A pipe has no end, and a link in a stranger's folder may lead to what is not the stranger's to show."""
+    """Refuse pipes, which may be endless, and links, which may point to private files."""
     if not (entry.is_file() or entry.is_dir()):
         raise InputError(f"{entry}: neither a file nor a folder; give the files of one recording")
     if entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve()):

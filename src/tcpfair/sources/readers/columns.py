@@ -1,9 +1,9 @@
-"""What the columns of a plain table mean: time, flow, bytes, rate, window, told by the names people usually give them.
+"""The meaning of the columns of a plain table: time, flow, bytes, rate, window, inferred from common names.
 
-A name is taken apart into words and numbers (``flow1_mbps``, ``time (ms)``, ``cwnd [bytes]``). Words for a quantity and for a
-unit are known; what is left over is the label of a flow (``flow1``), as in tables with a column for each flow. Names with
-words of other quantities (queue, drops, pacing, ...) mean nothing here. Case counts where it does in print: ``MBps`` are
-bytes, ``Mbps`` bits; ``MBPS`` could be either.
+A name is split into words and numbers (``flow1_mbps``, ``time (ms)``, ``cwnd [bytes]``). Some words name a quantity or
+a unit; the rest is the label of a flow (``flow1``), as in tables with a column for each flow. Names with words of other
+quantities (queue, drops, pacing, ...) are ignored. Case matters for units: ``MBps`` are bytes, ``Mbps`` bits; ``MBPS``
+could be either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tcpfair.papers.recordings import SIDECAR
 from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")
-# factor to s, bit/s, bytes; None where the name leaves it open
+# factor to s, bit/s, bytes; None if the name is ambiguous
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 RATE_UNITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Bps": 8.0, "kBps": 8e3, "MBps": 8e6}
 BYTE_UNITS = {"B": 1.0, "kB": 1e3, "KiB": 1024.0, "MB": 1e6, "MiB": 1024.0**2}
@@ -31,7 +31,7 @@ UNITS: dict[str, dict[str, float]] = {
     "cwnd": {"pkts": 1.0, "bytes": 1.0},
     "ssthresh": {"pkts": 1.0, "bytes": 1.0},
 }
-SAID_UNIT = {"total_bytes": "bytes", "ssthresh": "cwnd"}  # columns whose unit trace.yaml says under another's name
+SAID_UNIT = {"total_bytes": "bytes", "ssthresh": "cwnd"}  # columns whose unit trace.yaml states under another name
 
 
 def _words_of(text: str) -> frozenset[str]:
@@ -43,7 +43,7 @@ def _units_of(**names: str) -> dict[str, str]:
     return {name: unit for unit, words in names.items() for name in words.split()}
 
 
-# words of a quantity; the first that has one decides
+# words of a quantity; the first match decides
 _WORDS = {
     "ssthresh": _words_of("ssthresh"),
     "cwnd": _words_of("cwnd cwin"),
@@ -61,11 +61,11 @@ _OTHER = _words_of("""
     queue buffer backlog drop drops dropped lost loss retrans retr retransmits rtx pacing delivery capacity link limit
     max min mean avg average median var rttvar mdev std stddev header unacked inflight sum aggregate all fairness jain jfi
     util utilisation utilization sent tx send cpu load start duration mss wscale state""")
-# a column for each flow may not be called so: it is more likely a sum, a link or a theory
+# not a label of a flow: more likely a sum, a link or a model
 _NO_FLOW = _words_of("""
     fair fairshare share total tot overall combined both agg bottleneck router switch ideal expected theory theoretical
     model predicted target reference optimal available offered baseline bdp estimate estimated residual spare""")
-# columns of these names may tell flows, or runs, apart
+# columns with these names may distinguish flows or runs
 _LABELS = _words_of("""
     sport dport port ports src dst source destination saddr daddr addr address ip client server host hostname node peer
     sender receiver user station sta ue name label id idx index key session pair tuple pid fd process container direction
@@ -101,7 +101,7 @@ _PER_SECOND = re.compile(r"(?:\s*/\s*|[ _]per[ _])(?:s|sec|second)(?![a-z])")
 
 
 class Column(NamedTuple):
-    """What one column is."""
+    """The meaning of one column."""
 
     name: str  # in the table
     quantity: str  # of `Columns` of the sidecar
@@ -110,7 +110,7 @@ class Column(NamedTuple):
 
 
 def meaning(name: str) -> Column | None:
-    """What a column of this name is; None when it is nothing that a recording needs, or cannot be told."""
+    """The meaning of a column with this name; None if it is irrelevant or ambiguous."""
     text = _PER_SECOND.sub("ps", name.strip())
     words = list(_PIECE.finditer(text))
     if len(text) > 80 or _lower(words) & _OTHER:
@@ -132,7 +132,7 @@ def _lower(words: Sequence[re.Match[str]]) -> set[str]:
 
 
 def _quantity(words: Sequence[re.Match[str]]) -> tuple[str, str | None, list[re.Match[str]]]:
-    """Quantity and unit that the words mean, and the words that do; '' for none."""
+    """Quantity and unit of the words, and the words used; '' for none."""
     for quantity, names in _WORDS.items():
         units = _UNIT_NAMES.get(quantity, {})
         used = [word for word in words if word[0].lower() in names]
@@ -153,25 +153,25 @@ def _quantity(words: Sequence[re.Match[str]]) -> tuple[str, str | None, list[re.
 
 
 def may_tell_flows_apart(name: str) -> bool:
-    """Whether a column of this name, which is not read, may tell which flow or which run a row belongs to."""
+    """Whether an unread column with this name may identify the flow or the run of a row."""
     words = [word.lower().rstrip("s") for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name.strip()) if word]
     labels = {word.rstrip("s") for word in _LABELS}
     return bool(words) and any(word in labels for word in words) and not {word.lower() for word in words} & _OTHER
 
 
 class Table(NamedTuple):
-    """Which columns of a table are read, and as what."""
+    """The columns of a table that are read, with their meaning."""
 
     time: Column
     flow: Column | None  # of the flow's name, in a table with a row for each flow and time
-    of_flows: dict[str, dict[str, Column]]  # flow -> quantity -> column; of all flows alike: ''
-    units: dict[str, str | None]  # of each quantity; None: not known
+    of_flows: dict[str, dict[str, Column]]  # flow -> quantity -> column; '' for all flows
+    units: dict[str, str | None]  # of each quantity; None: unknown
     unused: tuple[str, ...]
-    doubtful: tuple[str, ...]  # not used, but their names may tell flows apart
+    doubtful: tuple[str, ...]  # not used, but their names may distinguish flows
 
     @property
     def columns(self) -> list[Column]:
-        """All columns that are read, but those of time and flow."""
+        """All columns that are read, except time and flow."""
         return [column for of in self.of_flows.values() for column in of.values()]
 
     @property
@@ -181,7 +181,7 @@ class Table(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Names of the columns with text: flow, algorithm, and what may tell flows apart."""
+        """Names of the columns with text: flow, algorithm, and columns that may distinguish flows."""
         algorithms = [column.name for column in self.columns if column.quantity == "cc"]
         return [*([self.flow.name] if self.flow else []), *algorithms, *self.doubtful]
 
@@ -191,7 +191,7 @@ class Table(NamedTuple):
 
 
 def choose(names: Sequence[str], said: Sidecar) -> Table:
-    """The columns to read of a table with these names. Raises InputError, naming the field of trace.yaml that would tell."""
+    """The columns to read of a table with these names. Raises InputError, naming the field of trace.yaml that decides."""
     if doubled := _doubled(names):
         raise InputError(f"two columns are called {doubled[0]!r}; give each its own name")
     stated = said.columns.names
@@ -204,7 +204,7 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
         raise InputError(f"{SIDECAR}: columns: {both} are both {doubled[0]!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
     meanings = {name: column for name in names if (column := meaning(name))}
-    has_value = bool(set(stated) & set(VALUES))  # who names one, means it
+    has_value = bool(set(stated) & set(VALUES))  # a stated name decides
     found = [
         Column(name, quantity, meanings[name].unit if name in meanings else None, "")
         for quantity, name in stated.items()
@@ -219,7 +219,7 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
     ]
     time, flow = _only(found, "time"), _only(found, "flow")
     if time is None:
-        raise InputError(f"no column for the time; say {SIDECAR}: columns.time: NAME, one of {listed}")
+        raise InputError(f"no column for the time; write {SIDECAR}: columns.time: NAME, one of {listed}")
     for_all = [column for column in found if not column.label]
     shared = {
         quantity: column
@@ -232,13 +232,13 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
     of_flows: dict[str, dict[str, Column]] = {"": shared} if of_all else {}
     if not flow and of_all and of_one:
         raise InputError(
-            f"{of_all.name!r} is for all flows and {of_one.name!r} for one; say {SIDECAR}: columns.rate: NAME"
+            f"{of_all.name!r} is for all flows and {of_one.name!r} for one; write {SIDECAR}: columns.rate: NAME"
         )
     if not flow and not of_all:
         of_flows = _wide(labelled or _bare(left, time, said))
     if not of_flows:
         raise InputError(
-            f"no column for bytes or rate; say {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
+            f"no column for bytes or rate; write {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
         )
     table = Table(time, flow, of_flows, {}, (), ())
     used = [time, *table.columns]
@@ -255,7 +255,7 @@ def _only(columns: Sequence[Column], quantity: str) -> Column | None:
     one, other, *_ = *(column for column in columns if column.quantity == quantity), None, None
     if other:
         says = f"{one.name!r} and {other.name!r} could both be the {quantity}"
-        raise InputError(f"{says}; say {SIDECAR}: columns.{quantity}: NAME")
+        raise InputError(f"{says}; write {SIDECAR}: columns.{quantity}: NAME")
     return one
 
 
@@ -264,7 +264,7 @@ def _bare(names: Sequence[str], time: Column, said: Sidecar) -> list[Column]:
     bare = [name for name in names if name != time.name and re.fullmatch(r"(?i)(flow|stream|f|s)[ _-]?\d{1,5}", name)]
     if bare and said.units.rate is None:
         units = "Mbps (or bps, kbps, Gbps, Bps)"
-        raise InputError(f"{bare[0]!r}: no unit; say {SIDECAR}: units.rate: {units} when these are rates")
+        raise InputError(f"{bare[0]!r}: no unit; write {SIDECAR}: units.rate: {units} when these are rates")
     return [Column(name, "rate", None, name) for name in bare]
 
 
@@ -278,7 +278,9 @@ def _wide(labelled: Sequence[Column]) -> dict[str, dict[str, Column]]:
             raise InputError(f"{both} of {column.label!r}; leave one out")
     flows = {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
     for label, columns in flows.items():
-        if _lower(list(_PIECE.finditer(label))) & _NO_FLOW:  # fair_share_mbps beside those of flows is hardly one
+        if (
+            _lower(list(_PIECE.finditer(label))) & _NO_FLOW
+        ):  # fair_share_mbps next to columns of flows is probably not a flow
             name = next(column.name for column in columns.values())
             raise InputError(
                 f"{name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
@@ -297,7 +299,7 @@ def _units(columns: Sequence[Column], said: Sidecar) -> dict[str, str | None]:
         if stated is None and len(of_names) > 1:
             raise InputError(
                 f"columns of the {quantity} have different units ({', '.join(sorted(map(str, of_names)))}); "
-                f"say {SIDECAR}: units.{field}: {'|'.join(known)}"
+                f"write {SIDECAR}: units.{field}: {'|'.join(known)}"
             )
         units[quantity] = stated or next(iter(of_names), None)
     return units

@@ -1,9 +1,9 @@
-"""Flows as their tools saw them, put together as one trace: a common clock, equal intervals, and no silent error.
+"""Flows of several tools combined into one trace: a common clock, equal intervals, and no silent error.
 
-What is checked here holds for every format. Refused with one line are a flow that occurs twice, starts that clocks deny, flows
-that never run together, and windows too small for the goodput: each would give a wrong number. What can be
-checked in a trace as well (more goodput than the link carries, a stated RTT above the smallest that was seen) is checked by
-`tcpfair.runs.recorded.stated`. Time in which nothing was observed is marked (``samples.observed``).
+The checks here apply to every format. Refused with one line are a flow that occurs twice, starts that contradict the
+clocks, flows that never overlap, and windows too small for the goodput: each would give a wrong number.
+`tcpfair.runs.recorded.stated` does the checks that need only the trace (more goodput than the link carries, a stated
+RTT above the smallest measured one). Time without observation is marked (``samples.observed``).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from tcpfair.sources.readers.text import refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MAX_SAMPLES = 20_000_000  # of all flows together: 2 GB
-START_ERROR_S = 2.0  # a stated start and the clock may differ by what a shell needs to begin
-RECORDED_SHARE = 0.9  # of the time of a flow: the rest may lie in longer intervals
+START_ERROR_S = 2.0  # a stated start and the clock may differ by the start-up time of a shell
+RECORDED_SHARE = 0.9  # of the time of a flow: the rest may be in longer intervals
 SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an interval
 
 
 def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
-    """The trace of one run with all that is stated of it: `as_recorded`, then `tcpfair.runs.recorded.stated`."""
+    """The trace of one run with all statements about it: `as_recorded`, then `tcpfair.runs.recorded.stated`."""
     return stated(as_recorded(observed, said, path), said.of_trace, path)
 
 
 def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
-    """The trace of one run, its flows in order of their starts, with as much of what is stated as reading needs.
+    """The trace of one run, its flows in order of their starts, with the statements needed for reading.
 
-    ``path`` is the recording, named in errors beside its `sidecar_path`. Raises InputError, see the top of this module.
+    ``path`` is the recording; errors name it and its `sidecar_path`. Raises InputError, see the top of this module.
     """
     flows = _wanted(observed.flows, said, path)
     _refuse_twins(flows)
@@ -97,7 +97,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     )
 
 
-# --- Which flows, and when ------------------------------------------------------------------------------------------
+# --- Flows and their times ------------------------------------------------------------------------------------------
 
 
 def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[ObservedFlow]:
@@ -112,7 +112,7 @@ def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[Ob
 
 
 def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
-    """A flow that counts twice makes everything fair."""
+    """Refuse duplicate flows: counted twice, a flow makes any result fair."""
     owners: dict[str, ObservedFlow] = {}
     for flow in flows:
         for identity in sorted(flow.identity):
@@ -124,7 +124,7 @@ def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
     seen: dict[bytes, ObservedFlow] = {}
     for flow in flows:
         steps = np.diff(flow.total_bytes)
-        if np.unique(steps).size < 4:  # a steady or a very short flow may well look like another
+        if np.unique(steps).size < 4:  # steady or very short flows may look equal
             continue
         one = seen.setdefault(np.diff(flow.times_s).round(6).tobytes() + steps.tobytes(), flow)
         if one is not flow:
@@ -134,7 +134,7 @@ def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
 
 
 def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple[list[float], str]:
-    """Start of each flow in the run, in s, and how it is known."""
+    """Start of each flow in the run, in s, and its source."""
     where = sidecar_path(path)
     stated = [said.of(flow.name).start_s for flow in flows]
     if any(start_s is not None for start_s in stated):
@@ -159,7 +159,7 @@ def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple
 
 @refusing
 def _check_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float]) -> Iterator[str]:
-    """Stated starts against the clocks of the recordings."""
+    """Check stated starts against the clocks of the recordings."""
     timed = [(flow, start_s) for flow, start_s in zip(flows, starts_s, strict=True) if flow.clock_s is not None]
     zeros_s = np.array([flow.clock_s + flow.start_s - start_s for flow, start_s in timed])  # of the run, by each clock
     errors_s = np.array([flow.clock_error_s for flow, _ in timed])
@@ -177,7 +177,7 @@ def _check_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float]) -> I
 
 @refusing
 def _check_meeting(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s: list[float]) -> Iterator[str]:
-    """Flows of one run meet: each, in order of starts, begins before all earlier ones have ended."""
+    """Flows of one run overlap: each, in order of starts, begins before all earlier ones have ended."""
     for i, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True)):
         if i and start_s >= (until_s := max(stops_s[:i])):
             yield (
@@ -220,7 +220,7 @@ def run_table(name: str, backend: str, duration_s: float, sample_s: float, **par
 def flow_table(
     cc: Sequence[str], rtt_s: Sequence[float], start_s: Sequence[float], stop_s: Sequence[float]
 ) -> pd.DataFrame:
-    """``flows`` of one run, flow 1 first; a kernel's name of the algorithm is its label too."""
+    """``flows`` of one run, flow 1 first; a kernel's name of the algorithm is also its label."""
     return pd.DataFrame(
         {
             "run_id": 0,
@@ -237,14 +237,14 @@ def flow_table(
 
 
 def provenance(name: str, backend: str, goodput: set[str]) -> dict:
-    """What the manifest says of an imported run; ``goodput`` names the numbers that became delivered_bytes."""
+    """The manifest of an imported run; ``goodput`` names the source of delivered_bytes."""
     return {"paper": PAPER, "experiment": name, "backend": backend, "grid": [], "goodput": sorted(goodput)}
 
 
 def _recorded_s(flow: ObservedFlow) -> float:
-    """The resolution of one flow, in s: nearly all of the time in which it delivers lies in intervals no longer than this.
+    """The resolution of one flow, in s: nearly all of its delivery is in intervals no longer than this.
 
-    Told by the readings between which its total rises, before any of them is parted or added up.
+    Computed from the readings between which its total rises, before any interpolation or summation.
     """
     spacing_s = np.diff(flow.times_s)
     in_gap = np.isin(flow.times_s[:-1], [from_s for from_s, _ in flow.gaps_s])
@@ -259,7 +259,7 @@ def _recorded_s(flow: ObservedFlow) -> float:
 def _seen(flow: ObservedFlow, until_s: float) -> tuple[int, float]:
     """Bytes of one flow, and the time in s in which they were observed, until ``until_s`` on its own clock.
 
-    A gap across which a running total is known has bytes and time; any other has neither.
+    A gap with a known running total has bytes and time; any other has neither.
     """
     until_s = min(until_s, flow.stop_s)
     in_bytes = np.interp(until_s, flow.times_s, flow.total_bytes) - flow.total_bytes[0]
@@ -287,7 +287,7 @@ def _samples(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFram
 
 
 def _overlap_s(edges_s: Floats, spans_s: Iterable[tuple[float, float]], shift_s: float) -> Floats:
-    """How much of each interval lies in ``spans_s``, (intervals,)."""
+    """The part of each interval within ``spans_s``, (intervals,)."""
     shared_s = np.zeros(len(edges_s) - 1)
     for from_s, to_s in spans_s:
         shared_s += np.diff(np.clip(edges_s, from_s + shift_s, to_s + shift_s))
@@ -301,7 +301,7 @@ def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[floa
         return empty("link")
     clocks = [(flow.clock_s, shift) for flow, shift in zip(flows, shifts_s, strict=True) if flow.clock_s is not None]
     shift_s = 0.0 if link.clock_s is None or not clocks else link.clock_s - clocks[0][0] + clocks[0][1]
-    tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples that the polls do not cover are left out
+    tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples without polls are omitted
     parts = []
     for direction, rows in link.table.groupby("direction", sort=True):
         at_s = rows["t_s"].to_numpy() + shift_s
@@ -324,7 +324,7 @@ def _of_flows(tables: Iterable[pd.DataFrame], shifts_s: Iterable[float], columns
     return pd.concat(parts, ignore_index=True)[list(columns)] if parts else None
 
 
-# --- Numbers that contradict each other -------------------------------------------------------------------------------
+# --- Contradictions -------------------------------------------------------------------------------
 
 
 @refusing

@@ -1,11 +1,11 @@
-"""TCP connections followed packet by packet: what was acknowledged when, RTT, what was resent, what the capture lacks. Compiled.
+"""TCP connections followed packet by packet: acknowledged data, RTT, retransmissions, missing packets of the capture. Compiled.
 
 `State` has a `CONNECTION` and two `DIRECTION` for each, and rings for those that carry data: segments not yet acknowledged,
 timestamps not yet echoed, and holes. Positions count bytes of a direction without wrapping; position 0 is its SYN, 1 its first
 byte (or the first that the capture shows).
 
 RTT has two legs at the point of capture: data -> ACK, and what the receiver sends -> its echo by the sender. Their smallest
-values add up to the smallest RTT wherever the capture was taken. A segment that was resent times nothing (Karn).
+values add up to the smallest RTT wherever the capture was taken. Retransmitted segments give no RTT sample (Karn).
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ COPIES = 1 << 16
 MOST_STEPS = 8
 MOST_GAPS = 1024
 
-REORDERED_NS = 10_000_000  # packets of several queues are that much out of order
+REORDERED_NS = 10_000_000  # packets of several queues are out of order by up to this
 JUMP_NS = 1_000_000_000
 SILENCE_NS = 500_000_000
-PAIR_PACKETS = 100  # a jump that is taken back within so many is no step of the clock
+PAIR_PACKETS = 100  # a jump that is reversed within this many packets is not a step of the clock
 PLAUSIBLE = 1 << 30  # the largest window of TCP
 FAR = 1 << 24
 RINGS_FROM_BYTES = 2000
@@ -94,7 +94,7 @@ DAY_NS = 86_400_000_000_000
 
 
 class State(NamedTuple):
-    """All that is known of a capture."""
+    """The state of a capture."""
 
     clock: np.ndarray  # (1,)
     steps: np.ndarray  # (MOST_STEPS, 2): when the clock stepped, and by how much
@@ -103,7 +103,7 @@ class State(NamedTuple):
     gaps: np.ndarray  # (MOST_GAPS, 3): direction, from, to
     ends: np.ndarray  # (connections, 6): upper and lower half of the address and port of end a, then of end b
     connections: np.ndarray
-    directions: np.ndarray  # (connections, 2): of what end a sends, and end b
+    directions: np.ndarray  # (connections, 2): of data sent by end a, and by end b
     segments: np.ndarray  # (rings, 2, RING, 2): position after the segment, when it was seen
     echoes: np.ndarray  # (rings, 2, RING, 2): tsval, when it was first seen
     holes: np.ndarray  # (rings, 2, HOLES, 4): from, to, and the silence before it or 0, 0
@@ -111,7 +111,7 @@ class State(NamedTuple):
 
 
 def begin() -> State:
-    """The state before the first packet, all zeros, so that memory is used only where something is written."""
+    """The state before the first packet, all zeros, so that only written parts use memory."""
     of_ring = {"segments": (2, RING, 2), "echoes": (2, RING, 2), "holes": (2, HOLES, 4), "free": ()}
     integers = {"steps": (MOST_STEPS, 2), "copies": COPIES, "gaps": (MOST_GAPS, 3), "ends": (MOST_CONNECTIONS, 6)}
     integers |= {name: (MOST_RINGS, *shape) for name, shape in of_ring.items()}
@@ -136,13 +136,13 @@ def _open(connection, directions, now_ns):
 
 @jit_inline
 def _signed32(difference):
-    """A difference of sequence numbers, the nearest of those that it can be."""
+    """The difference of sequence numbers, modulo 2^32 nearest to 0."""
     return ((difference + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
 @jit_inline
 def _position(direction, number):
-    """Of a sequence number, near what was last seen."""
+    """The position of a sequence number, near the last one."""
     top = max(direction.sent, direction.acked)
     return top + _signed32(number - (direction.origin + top))
 
@@ -179,7 +179,7 @@ def _find(packet, ends, slots):
 
 @jit
 def _expected_ns(direction, packet, now_ns):
-    """How much time passed since the last packet of the capture by the sender's own clock, -1 when that is unknown."""
+    """Time since the last packet of the capture by the sender's clock, -1 when unknown."""
     if not packet.flags & TIMESTAMPS or direction.tsval < 0:
         return np.int64(-1)
     lasted_ns = direction.ts_last_ns - direction.ts_first_ns
@@ -192,7 +192,7 @@ def _expected_ns(direction, packet, now_ns):
 
 @jit
 def _tell_time(clock, packet, direction, known, steps):
-    """The time of a packet, put right; negative when times cannot be: minus the way in which."""
+    """The corrected time of a packet; for impossible times, minus an error code."""
     if not clock.begun:
         clock.begun = 1
         clock.zero_ns = packet.t_ns
@@ -206,10 +206,10 @@ def _tell_time(clock, packet, direction, known, steps):
         return now_ns
     if 0 <= jump_ns <= JUMP_NS and not (clock.packets == clock.jump_at + 1 and clock.jump_ns < 0):
         if jump_ns > REORDERED_NS and (abs(clock.jump_ns) <= JUMP_NS or clock.packets > clock.jump_at + PAIR_PACKETS):
-            clock.jump_ns = jump_ns  # the next may take it back
+            clock.jump_ns = jump_ns  # the next may reverse it
             clock.jump_at = clock.packets
         return now_ns + jump_ns
-    # a jump far ahead or back; one that is taken back at once was no step of the clock
+    # a jump far ahead or back; one that is reversed at once was not a step of the clock
     near = PAIR_PACKETS if abs(clock.jump_ns) > JUMP_NS else 1
     opposite = (jump_ns < 0) != (clock.jump_ns < 0)
     similar = abs(jump_ns + clock.jump_ns) <= abs(jump_ns) // 10 + REORDERED_NS
@@ -235,7 +235,7 @@ def _tell_time(clock, packet, direction, known, steps):
 
 @jit
 def _advance_timestamp(direction, packet, now_ns):
-    """Whether the sender's clock is at a tick that was not seen yet."""
+    """Whether the sender's clock has a new tick."""
     if direction.tsval < 0:
         direction.tsval = packet.tsval
         direction.ts_first_ns = direction.ts_last_ns = now_ns
@@ -277,7 +277,8 @@ def _time_echo(sender, receiver, packet, now_ns, own, other):
 
 @jit
 def _fill(holes, direction, start, end):
-    """Take ``start`` to ``end`` out of the holes; whether it was in one. Of a hole's middle, the part after it counts as seen."""
+    """Remove ``start`` to ``end`` from the holes; return whether it was in one. In the middle of a hole, the part after
+    it counts as seen."""
     was_in = False
     kept = 0
     for i in range(direction.holes):
@@ -304,7 +305,7 @@ def _mark_gap(clock, gaps, index, from_ns, to_ns):
 
 @jit
 def _silence(connection, now_ns):
-    """From when to when the connection was silent, until just now; 0, 0 when it was not."""
+    """Beginning and end of the connection's silence until now; 0, 0 without one."""
     if connection.silent_to_ns > 0 and now_ns - connection.silent_to_ns < SILENCE_NS:
         return connection.silent_from_ns, connection.silent_to_ns
     return np.int64(0), np.int64(0)
@@ -312,7 +313,7 @@ def _silence(connection, now_ns):
 
 @jit
 def _is_copy(packet, index, copies):
-    """Whether the very same data packet was seen before; unknown where nothing numbers packets."""
+    """Whether the same data packet was seen before; unknown without packet numbers."""
     if packet.ip_id == 0 and not packet.flags & TIMESTAMPS:
         return False
     kind = packet.ip_id << 16 | packet.flags
@@ -339,7 +340,7 @@ def _data(sender, connection, packet, now_ns, ring, segments, holes):
         return
     sender.far = -1
     if 0 <= sender.fin < end:
-        sender.fin = -1  # nothing comes after a FIN: it was none
+        sender.fin = -1  # data after a FIN: it was not a FIN
         sender.odd += 1
     sender.last_data_ns = now_ns
     if packet.flags & FRAGMENT:
@@ -373,7 +374,7 @@ def _data(sender, connection, packet, now_ns, ring, segments, holes):
 
 @jit
 def _acknowledge(receiver, connection, packet, now_ns, index, ring, segments, holes, clock, gaps):
-    """Follow an ACK of what ``receiver`` (the direction of the data) sent; whether it is progress."""
+    """Follow an ACK for data of direction ``receiver``; return whether it is progress."""
     if receiver.origin < 0:
         receiver.origin = (packet.ack - 1) & 0xFFFFFFFF
         receiver.sent = 1
@@ -444,7 +445,7 @@ def _synchronise(sender, packet, now_ns):
         sender.acked = 0  # the SYN itself is acknowledged first
         sender.syn_ns = now_ns
     elif sender.has_syn and packet.seq == sender.origin:
-        sender.syn_ns = -1  # twice: times nothing
+        sender.syn_ns = -1  # twice: gives no RTT sample
     else:
         sender.odd += 1
 
@@ -517,7 +518,7 @@ def follow(packets, state, bin_ns, out):
             before = receiver.acked
             own = segments[1 - side], holes[1 - side]
             if _acknowledge(receiver, connection, packet, now_ns, received, ring, *own, time, state.gaps):
-                now_bin = max(now_ns - 1, 0) // bin_ns  # what comes at its end is within it
+                now_bin = max(now_ns - 1, 0) // bin_ns  # data at its end is within it
                 if receiver.bin >= 0 and now_bin > receiver.bin:
                     out[rows] = received, receiver.bin, before
                     rows += 1
@@ -527,7 +528,7 @@ def follow(packets, state, bin_ns, out):
             if 0 <= position - sender.sent <= FAR:
                 sender.fin = position
             else:
-                sender.odd += 1  # what was sent already cannot be behind it
+                sender.odd += 1  # data sent earlier cannot be behind it
         if packet.flags & RST or (sender.fin >= 0 and receiver.fin >= 0):
             connection.closed = 1
             if ring >= 0:

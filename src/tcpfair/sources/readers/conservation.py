@@ -1,8 +1,8 @@
-"""Laws that hold between the numbers of any recording, checked once for all formats.
+"""Relations between the numbers of any recording, checked for all formats.
 
 A flow delivers a window per round trip: goodput * srtt / (cwnd * MSS) is about 1. In correct recordings it is between .2 and 1.2
-(a window that is not used, what is sent again, polls that miss the peak), in TCP_INFO with a wrong unit it is off by 8 to 10^6.
-Two tools at one connection count the same bytes in the same time.
+(unused windows, retransmissions, polls that miss the peak); with a wrong unit it differs by factors of 8 to 10^6. Two
+tools on one connection count the same bytes in the same time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LARGEST_MSS_BYTES = 65_535.0  # segments of a host without hardware's limits, as
 LARGEST_WINDOW_BYTES = 2.0**31  # TCP's window scale ends at half of it
 SMALLEST_MSS_BYTES = 536.0
 FEWEST_WINDOWS = 10
-USED_PKTS = 20.0  # a flow that never filled its initial window has no reason to use it
-SAME_BYTES = 0.05  # of what two tools count in the same time
+USED_PKTS = 20.0  # a flow that never filled its initial window need not use it
+SAME_BYTES = 0.05  # of the counts of two tools in the same time
 EDGE_S = 1.0  # error of an edge of that time: a start by the clock of a shell
 
 
@@ -59,8 +59,8 @@ def refuse_other_bytes(
 ) -> None:
     """Raise InputError when another tool counted other bytes of the same connection in the same time.
 
-    ``times_s`` are on the clock of ``goodput``, ``total_bytes`` what the other tool counted until then, both (readings,).
-    ``from_start``: the other tool saw the connection begin, so not only what is added must be the same.
+    ``times_s`` are on the clock of ``goodput``, ``total_bytes`` the other tool's counts until then, both (readings,).
+    ``from_start``: the other tool recorded the connection from its start, so totals must agree, not only increments.
     """
     from_s, to_s = max(goodput.times_s[0], times_s[0]), min(goodput.times_s[-1], times_s[-1] - EDGE_S)
     if to_s - from_s < 2 * EDGE_S:

@@ -2,9 +2,9 @@
 
 Format: Flent's documentation, "The Data File Format", and flent/resultset.py; versions 1 to 4 of it (Flent 0.10 to
 2.x). Flows are the series of TCP uploads and downloads in Mbits/s (``metadata: SERIES_META``), by their names;
-averages, sums, pings and UDP are left out. netperf's own intervals (``raw_values``: end ``t`` since 1970, length
-``dur``, mean ``val``) are used; without them ``x_values`` and ``results``, which Flent interpolates. An upload is what
-the sender has handed to its socket, a download what has arrived. A series must agree with its own BYTES_SENT,
+averages, sums, pings and UDP are excluded. netperf's own intervals (``raw_values``: end ``t`` since 1970, length
+``dur``, mean ``val``) are used; without them ``x_values`` and ``results``, which Flent interpolates. An upload counts
+bytes passed to the sender's socket, a download bytes that have arrived. A series must agree with its own BYTES_SENT,
 BYTES_RECVD and MEAN_VALUE.
 
 cwnd (packets) and smoothed RTT (ms) are those of ss, with ``--socket-stats``. The smallest RTT is the smallest ping to
@@ -37,8 +37,8 @@ ACCEPTS = "Flent data files (.flent, .flent.gz)"
 UNITS = "Mbits/s"
 MAX_POINTS = readings.MAX_OF_FLOW // 2
 ROUNDING_S = 0.005  # netperf prints ms
-BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
-MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
+BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # data in the socket at the end
+MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean includes the time to pass all data to the socket
 BOUNDS = {  # of the numbers of a point
     "t": readings.WALL_CLOCK_S,
     "dur": (1e-6, readings.MAX_SPAN_S),
@@ -56,7 +56,7 @@ Bytes = Annotated[int, Field(ge=-1, le=2**62)]
 
 
 class _Series(BaseModel):
-    """What is used of the metadata of a series."""
+    """The used metadata of a series."""
 
     UNITS: Text | None = None
     MEAN_VALUE: Number | None = None
@@ -85,7 +85,7 @@ class _File(BaseModel):
 
 
 def sniff(path: Path) -> bool:
-    """Whether a file is JSON with the words of Flent's format, which iperf3's reports do not have."""
+    """Whether a file is JSON with keys of Flent's format, which iperf3's reports lack."""
     start = head(path)
     if not start.lstrip("﻿ \r\n\t").startswith("{"):
         return False
@@ -133,14 +133,14 @@ def _names(file: _File) -> list[str]:
 
 
 def _t0_s(file: _File) -> float | None:
-    """Wall clock at x = 0, in s since 1970; None when the file does not tell. Before version 3 it has no zone."""
+    """Wall clock at x = 0, in s since 1970; None if missing. Before version 3 it has no zone."""
     text = file.metadata.T0
     if text is None:
         return None
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"metadata.T0: {text[:40]!r} is no time such as 2020-05-07T12:46:41.601887Z") from None
+        raise InputError(f"metadata.T0: {text[:40]!r} is not a time such as 2020-05-07T12:46:41.601887Z") from None
     return time.timestamp() if time.tzinfo else None
 
 
@@ -186,7 +186,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
         windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not _CC.fullmatch(cc):
-        raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
+        raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")
     known: dict[str, object] = {"cc": cc, "rtt_s": _smallest_rtt_s(name, file)}
     if readings.is_wall_clock(start_s := float(starts_s[0])):
         known |= {"clock_error_s": 0.001, "identity": frozenset({f"flent {start_s:.3f} {name}"})}
@@ -235,7 +235,7 @@ def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, 
 
 @refusing
 def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: bool, has_gaps: bool) -> Iterator[str]:
-    """Intervals against what netperf says of the whole test."""
+    """Check intervals against netperf's totals of the test."""
     name, counted = ("BYTES_SENT", meta.BYTES_SENT) if is_upload else ("BYTES_RECVD", meta.BYTES_RECVD)
     hint = "the intervals or their sum are damaged"
     if counted is not None and counted > 0:
@@ -249,7 +249,7 @@ def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: boo
 
 
 def _windows(values: list[dict[str, Any]], start_s: float) -> pd.DataFrame:
-    """What ss said of the socket, in the columns of a trace; the flow begins at ``start_s``."""
+    """Values of ss for the socket, in the columns of a trace; the flow begins at ``start_s``."""
     polls = [point for point in values if point.get("tcp_cwnd") is not None]
     if not polls:
         return none_of(WINDOWS)
@@ -268,7 +268,7 @@ def _requested_cc(file: _File) -> str | None:
 
 
 def _smallest_rtt_s(name: str, file: _File) -> float:
-    """The smallest ping to the flow's host; NaN when it cannot be told which that is."""
+    """The smallest ping to the flow's host; NaN when that is ambiguous."""
     hosts, host = file.metadata.HOSTS or [], name.rsplit(" ", 1)[-1]
     if host not in hosts and len(hosts) > 1:
         return math.nan

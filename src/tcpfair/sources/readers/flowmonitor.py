@@ -1,12 +1,12 @@
-"""XML of ns-3's FlowMonitor (``SerializeToXmlFile``): totals of each flow, and no course in time.
+"""XML of ns-3's FlowMonitor (``SerializeToXmlFile``): only totals of each flow.
 
 Format: ns-3's model documentation, chapter "Flow Monitor"; written by ns-3 3.44, and alike since 3.1 (times as
 ``+5e+08ns``, with six digits). Each flow has one interval, from its first transmission to its last arrival: means, no
 convergence or stability.
 
 rxBytes count IP packets with headers, and duplicates twice: payload is rxBytes less 52 bytes a packet of TCP (IPv4,
-with timestamps; 72 with IPv6; 28 or 48 of UDP). A flow back with next to no payload is one of ACKs; its smallest delay
-and the flow's make the smallest RTT. Unknown: the algorithm, a wall clock. Entities and document types, which
+with timestamps; 72 with IPv6; 28 or 48 of UDP). A reverse flow with almost no payload is the ACKs; its smallest delay
+and the flow's add up to the smallest RTT. Unknown: the algorithm, a wall clock. Entities and document types, which
 FlowMonitor never writes, are refused.
 """
 
@@ -56,7 +56,7 @@ PAIRS = (  # of which the first is at most the second
 )
 COUNTS = ("txBytes", "rxBytes", "txPackets", "rxPackets", "lostPackets")
 UNIT_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
-# pattern of the number and its unit, what is none of these, largest one
+# pattern of the number and its unit, text for a mismatch, largest value
 _TIME = (
     re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)"),
     "no time from 0 to a day such as +5e+08ns",
@@ -138,7 +138,7 @@ class _Document:
 
 
 def _document(path: Path) -> _Document:
-    """What FlowMonitor says of each flow, as text."""
+    """FlowMonitor's attributes of each flow, as text."""
     document, stack = _Document(), []
     tables = {"FlowStats/Flow": document.stats} | {f"Ipv{n}FlowClassifier/Flow": document.ends for n in (4, 6)}
     parser = expat.ParserCreate()
@@ -160,9 +160,9 @@ def _document(path: Path) -> _Document:
         if inside not in tables:
             return
         if not re.fullmatch(r"\d{1,10}", number):
-            refuse(f"flowId: {number[:20]!r} is no number of a flow")
+            refuse(f"flowId: {number[:20]!r} is not a number of a flow")
         if int(number) in tables[inside]:
-            refuse(f"flowId: {number} is there twice; give one run")
+            refuse(f"flowId: {number} occurs twice; give one run")
         tables[inside][int(number)] = values
         readings.refuse_more(len(tables[inside]), 2 * readings.MAX_FLOWS, "flows; give those of one run")
 
@@ -201,7 +201,7 @@ def _ends(values: dict[str, str]) -> _Ends:
         try:
             ip_address(values.get(name, ""))
         except ValueError:
-            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is no address") from None
+            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is not an address") from None
     numbers = []
     for name, largest in {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}.items():
         text = values.get(name, "0")
@@ -213,7 +213,7 @@ def _ends(values: dict[str, str]) -> _Ends:
 
 
 def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, float]:
-    """Times in s and counts of a flow; raises InputError when two of them cannot both be right."""
+    """Times in s and counts of a flow; raises InputError for contradictions."""
     row: dict[str, float] = {}
     for name in (*TIMES, *COUNTS):
         pattern, kind, largest = _TIME if name in TIMES else _COUNT
@@ -232,7 +232,7 @@ def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, floa
     for name, size in (("rxBytes", row["rxBytes"] / rx), ("txBytes", row["txBytes"] / max(tx, 1))):
         if not 20 <= size <= MAX_IP_BYTES:
             raise InputError(f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
-    if rx + row["lostPackets"] > 1.01 * tx + 10:  # what was given up as lost may still arrive
+    if rx + row["lostPackets"] > 1.01 * tx + 10:  # a packet counted as lost may still arrive
         raise InputError(f"lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent")
     mean_s, least_s, most_s = row["delaySum"] / rx, row["minDelay"], row["maxDelay"]
     if not least_s * (1 - 10 * DIGITS) <= mean_s <= most_s * (1 + 10 * DIGITS):

@@ -1,8 +1,8 @@
 """TCP headers out of the bytes of a capture: records of pcap and blocks of pcapng, then link layer, IP and TCP. Compiled.
 
-Every function gets a buffer and reads inside it only: lengths that a file states are checked before they are followed.
-All that is compiled here is one module, for numba's cache does not see edits in other files. dpkt parses the same headers one
-packet at a time in Python, at a fiftieth of the speed, and reads pcapng of one interface only: tests compare with it.
+Every function reads only inside its buffer: lengths in a file are checked before use. All compiled code is in one
+module, because numba's cache does not detect edits in other files. dpkt parses the same headers one packet at a time in
+Python, at a fiftieth of the speed, and reads only pcapng of one interface: tests compare with it.
 
 Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, the list of link types of tcpdump.org; RFC 791, 8200, 9293, 7323.
 """
@@ -15,12 +15,12 @@ from tcpfair.jit import jit, jit_cached, jit_inline
 
 
 def fields(words: str) -> np.dtype:
-    """Integers of 64 bits, from lines of names, ``:`` and what they are."""
+    """Integers of 64 bits, from lines of names, ``:`` and their meaning."""
     names = " ".join(line.partition(":")[0] for line in words.splitlines()).split()
     return np.dtype([(name, "i8") for name in names], align=True)
 
 
-# a packet as it is in the file
+# a packet in the file
 RECORD = fields("""
     t_ns: since 1970, -1: unknown
     offset: of its first byte in the buffer
@@ -49,7 +49,7 @@ MOST_SECONDS = 1 << 32  # the range of the 32 bits of a pcap
 # how a scan ended
 MORE, FULL, BAD_LENGTH, BAD_FRACTION, BAD_TIME, BAD_INTERFACE, CONTROL = range(7)
 
-# what a parse counts in addition to segments
+# counts of a parse besides segments
 NOT_TCP, FRAGMENTS, CUT_HEADERS, DAMAGED, UNTIMED = range(5)
 COUNTS = 5
 
@@ -67,14 +67,14 @@ _V4_MAPPED = 0xFFFF << 32
 
 
 def signed64(value: int) -> int:
-    """The lower 64 bits of a number as PACKET holds them."""
+    """The lower 64 bits of a number in the form of PACKET."""
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
 
 
 @jit_inline
 def _number(data, at, size, big=True):
-    """The number of ``size`` bytes, in network order or the other one."""
+    """The number of ``size`` bytes, in network order or reversed."""
     value = np.int64(0)
     for k in range(size):
         value = value << 8 | np.int64(data[at + (k if big else size - 1 - k)])
@@ -205,7 +205,7 @@ def _options(data, at, end, packet):
 
 @jit
 def _segment(data, record, packet):
-    """Fill ``packet`` from the frame; what kind it is instead, -1 when it is a segment."""
+    """Fill ``packet`` from the frame; return its other kind, or -1 for a segment."""
     end = record.offset + record.captured_bytes
     ip = _network_layer(data, record.offset, end, record.link_type)
     if ip < 0:
@@ -257,7 +257,7 @@ def _segment(data, record, packet):
         return FRAGMENTS
     if fragment & 1:
         packet.flags |= FRAGMENT
-    total = total or wire  # offloaded segments of more than 65,535 bytes do not tell
+    total = total or wire  # offloaded segments of more than 65,535 bytes have no length
     tcp = ip + header
     if tcp + 16 > end:
         return CUT_HEADERS
@@ -277,7 +277,7 @@ def _segment(data, record, packet):
 
 @jit_cached
 def parse(data, records, count, packets, counts):
-    """Fill ``packets`` with the TCP segments of the first ``count`` records; how many there are. Adds to ``counts``."""
+    """Fill ``packets`` with the TCP segments of the first ``count`` records; return their number. Adds to ``counts``."""
     found = 0
     for i in range(count):
         kind = _segment(data, records[i], packets[found])

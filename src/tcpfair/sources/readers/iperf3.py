@@ -1,13 +1,13 @@
 """Recordings of iperf3 3.1 to 3.21: reports of ``--json`` and ``--json-stream`` and logs in text, of clients and servers.
 
-A file holds one test or, as the log of a server, several; each stream (``-P``, both directions of ``--bidir``) is a
+A file holds one test or, for the log of a server, several; each stream (``-P``, both directions of ``--bidir``) is a
 flow, FILE if it is the only one, else FILE#1, FILE#2, ... Goodput is, best first:
 
 1. ``server_output_json``: the intervals of a server with ``--json`` (client: ``--get-server-output``), exact;
-2. ``server_output_text``: the same of a server without ``--json``, rates of three digits;
+2. ``server_output_text``: the same from a server without ``--json``, rates of three digits;
 3. ``intervals`` of the host that received (``--reverse``, or a server's own report), exact;
-4. ``intervals`` of the host that sent: bytes handed to the socket, in blocks of 128 KB. Single seconds differ from the
-   receiver's by several per cent. Of UDP they are not goodput, and refused.
+4. ``intervals`` of the host that sent: bytes passed to the socket, in blocks of 128 KB. Single seconds differ from the
+   receiver's by several per cent. For UDP they are not goodput, and refused.
 
 The sender's intervals give window and smoothed RTT on Linux. ``retransmits`` are packets, which do not separate the
 losses of one window from another: no events. The smallest RTT is the smallest smoothed one, so it includes a standing
@@ -41,16 +41,16 @@ from tcpfair.sources.readers.text import head, lines, located, naming_file, refu
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-# made once: a log may have thousands of flows
+# created once: a log may have thousands of flows
 NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
-STALLED = 1.5  # intervals so many times as long as the others are worth a word
+STALLED = 1.5  # intervals this many times as long as the others give a remark
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
 
 def sniff(path: Path) -> bool:
-    """Whether ``path`` is of iperf3, by its beginning: a damaged report is one too, to be refused by name."""
+    """Whether ``path`` is from iperf3, by its beginning; also true for a damaged report, so that the error names iperf3."""
     start = head(path).lstrip("\ufeff \t\r\n")
     return ('"iperf 3' in start) if start.startswith("{") else ("[ ID]" in start and bool(_LOG.search(start)))
 
@@ -59,8 +59,8 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows in ``path``.
 
-    Raises InputError, naming file and field, when the file is damaged, cut or no report; when a test was interrupted or reports
-    an error (see the top of this file); and when its fields contradict each other.
+    Raises InputError, naming file and field, when the file is damaged, truncated or not a report; when a test was
+    interrupted or reports an error (see the top of this file); and when its fields contradict each other.
     """
     tests, remarks = _tests(path)
     flows: list[ObservedFlow] = []
@@ -97,7 +97,7 @@ def read_report(path: Path) -> ObservedFlow:
 
 
 def _tests(path: Path) -> tuple[list[Report], list[str]]:
-    """All tests of a file that have intervals, and what is to be said of the others."""
+    """All tests of a file that have intervals, and remarks on the others."""
     if not head(path).lstrip("\ufeff \t\r\n").startswith("{"):
         return _tests_of_log(path)
     reports, remarks = _reports(path)
@@ -164,7 +164,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
         if event == "interval":
             streamed["intervals"].append(data)
         elif event in streamed and event not in ("start", "error"):
-            raise InputError(f"{where}: event: {event!r} is there twice in one test; give the stream as it was written")
+            raise InputError(f"{where}: event: {event!r} occurs twice in one test; give the stream as it was written")
         else:
             streamed[event] = data
         if event == "end":
@@ -177,7 +177,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _test(values: dict[str, Any], where: str) -> Report:
-    """One report, with the server's in it where it is of use."""
+    """One report, with the server's report in it if usable."""
     report = validated(Json, values, where)
     was_interrupted = bool(report.error)
     near = checked(report, where, was_interrupted=was_interrupted)
@@ -192,7 +192,7 @@ def _test(values: dict[str, Any], where: str) -> Report:
         remarks += far.remarks
     elif any(stream.sends for stream in near.streams) and report.server_output_text.strip():
         far_name = "server_output_text"
-        # it ends before its totals in some versions: the client's report has them
+        # in some versions it ends before its totals: the client's report has them
         output = iperf3_text.tests(report.server_output_text.splitlines(), f"{where}: {far_name}")
         found = [test for test, _ in output if test]
         if len(found) > 1:
@@ -213,12 +213,12 @@ def _interrupted(test: Report, names: list[str], said: Sidecar) -> list[str]:
         return []
     if all(said.of(name).stops_early or said.of(name).leave_out for name in names):
         return [f"{', '.join(names)}: interrupted ({test.error:.200}); counts until its last interval"]
-    say = f"say stops_early: true of {', '.join(names[:3])} as flows in trace.yaml"
+    say = f"write stops_early: true for {', '.join(names[:3])} as flows in trace.yaml"
     raise InputError(f"{test.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or {say}")
 
 
 def _matched(test: Report) -> list[Stream | None]:
-    """For each stream of this host the one of the server's output: between the same ports, seen from there."""
+    """The stream of the server's output for each stream of this host: between the same ports, from the server's side."""
     far = test.far
     if far is None:
         return [None] * len(test.streams)
@@ -253,7 +253,7 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
     sender, receiver = (near, far) if near.sends else (far, near)
     if sender is not None and receiver is not None and not test.error:
         _check_carried(where, sender, receiver)
-    starts_s = np.copy(best.starts_s)  # iperf3 leaves out an interval that is short and without bytes
+    starts_s = np.copy(best.starts_s)  # iperf3 omits a short interval without bytes
     is_next = starts_s[1:] - best.ends_s[:-1] <= 1e-3 * interval_s
     starts_s[1:] = np.where(is_next, best.ends_s[:-1], starts_s[1:])
     times_s, total_bytes, _ = from_intervals(starts_s, best.ends_s, best.bytes)
@@ -281,7 +281,7 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
 
 @refusing
 def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
-    """What the server tells the client in the end is what its intervals add up to, and they last as long as the client's."""
+    """Check that the server's final total equals the sum of its intervals, and that they last as long as the client's."""
     if test.error:
         return
     early_s = float(near.ends_s[-1] - far.ends_s[-1])
@@ -289,14 +289,14 @@ def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
         yield f"{test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
     total_bytes = float(far.bytes.sum())
     digits = 0.006 if test.far_name == "server_output_text" else 0.0
-    # NaN where it does not tell
+    # NaN if missing
     if abs(near.received_bytes - total_bytes) > uncounted_bytes(total_bytes) + digits * total_bytes:
         yield f"{test.far_name} has {total_bytes:.0f} bytes in all, but end.streams {near.received_bytes:.0f}"
 
 
 @refusing
 def _check_carried(sender: Stream, receiver: Stream) -> Iterator[str]:
-    """Nobody receives more than was sent."""
+    """Check that received bytes do not exceed sent bytes."""
     sent_bytes, received_bytes = float(sender.bytes.sum()), float(receiver.bytes.sum())
     if sender.omitted_s == 0 and received_bytes > 1.01 * sent_bytes + uncounted_bytes(sent_bytes):
         yield f"{received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent"
@@ -311,7 +311,7 @@ def _cc(test: Report, near: Stream, far: Stream | None, where: str) -> str:
 
 
 def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
-    """Windows in packets of the MSS, at the end of each interval; none where a system does not tell them."""
+    """Windows in packets of the MSS, at the end of each interval; none on systems without them."""
     if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
         return NO_WINDOWS
     return pd.DataFrame(
@@ -325,7 +325,7 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
 
 
 def _ends(stream: Stream) -> tuple[str, str]:
-    """Address and port of the sender and of the receiver; nothing where the report has none."""
+    """Address and port of the sender and of the receiver; empty if the report has none."""
     local, remote = (end_of(f"{host}:{port}")[1] if port else "" for host, port in (stream.local, stream.remote))
     return (local, remote) if stream.sends else (remote, local)
 
@@ -341,10 +341,10 @@ def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
 
 
 def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report]) -> None:
-    """A test that is in the file twice."""
+    """Refuse a test that occurs twice in the file."""
     cookies = [test.cookie for test in tests if test.cookie]
     if len(set(cookies)) < len(cookies):
-        raise InputError("start.cookie: one is there twice; give each test once")
+        raise InputError("start.cookie: one occurs twice; give each test once")
     seen: set[str] = set()
     for flow in flows:
         if twin := min(seen & flow.identity, default=""):

@@ -1,10 +1,10 @@
-"""One report of ``iperf3 --json``, of client or server: its fields validated and held against each other.
+"""One report of ``iperf3 --json``, of client or server: its fields validated and compared with each other.
 
 Fields are those of iperf 3.1 to 3.21 (its ``iperf_api.c``; reports of 3.1.3, 3.12 and 3.21 are in the tests). What changed:
 3.7 added ``sender`` to every entry, and ``--bidir`` with sums named ``..._bidir_reverse``; 3.14 ``test_start.bidir``; 3.17
-``test_start.interval`` and ``--json-stream``; 3.21 ``timestamp.timemillisecs``. Before 3.7 who sends follows from ``reverse``.
-With ``--bidir``, ``sender_tcp_congestion`` is what the server uses and ``receiver_tcp_congestion`` what the client uses, at
-both ends; else they are what they are called. A report that was interrupted may repeat its last interval.
+``test_start.interval`` and ``--json-stream``; 3.21 ``timestamp.timemillisecs``. Before 3.7 ``reverse`` determines the
+sender. With ``--bidir``, ``sender_tcp_congestion`` is the server's and ``receiver_tcp_congestion`` the client's, at
+both ends; otherwise the names are literal. A report that was interrupted may repeat its last interval.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
-MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: still adds up exactly
+MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: sums are still exact
 LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later
 SAME_S = 0.01  # two ways to count one interval
-# what iperf3 counts at the end and in no interval: the last partial one
+# counted at the end but in no interval: the last partial one
 BLOCKS_UNCOUNTED = 4
 DEFAULT_BLOCK_BYTES = 131_072
 MAX_JSON_BYTES = 120_000_000  # as objects it takes five times as much; a day of one stream in seconds has 80 MB
 _SPACE = re.compile(r"\s*")
-_BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # what a shell adds when it keeps errors in the same file
-UDP = "udp"  # in place of a congestion control, which UDP has not
+_BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # added by a shell when errors go to the same file
+UDP = "udp"  # instead of a congestion control, which UDP lacks
 
 Seconds = Annotated[float, Field(ge=0, le=MAX_SPAN_S)]
 Bps = Annotated[float, Field(ge=0, le=1e15)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
-Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems that do not tell
+Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems without it
 Port = Annotated[int, Field(ge=0, le=65_535)]
 Short = Annotated[str, StringConstraints(max_length=100)]
 Host = Annotated[str, StringConstraints(max_length=255)]
@@ -174,7 +174,7 @@ class Json(_Strict):
 
 @dataclass(frozen=True)
 class Stream:
-    """One connection as one of its hosts saw it; times in s since the start of the test, after what was omitted."""
+    """One connection from the view of one host; times in s since the start of the test, after the omitted part."""
 
     local: tuple[str, int]
     remote: tuple[str, int]
@@ -182,16 +182,16 @@ class Stream:
     starts_s: np.ndarray  # (intervals,)
     ends_s: np.ndarray
     bytes: np.ndarray  # sent or received by this host
-    omitted_s: float = 0.0  # how long the omitted beginning was
-    cwnd_bytes: np.ndarray | None = None  # at the end of each interval, NaN where it is not told
+    omitted_s: float = 0.0  # duration of the omitted beginning
+    cwnd_bytes: np.ndarray | None = None  # at the end of each interval, NaN if missing
     srtt_s: np.ndarray | None = None
     min_rtt_s: float = np.nan
-    received_bytes: float = np.nan  # by the other host, in all, as it told this one
+    received_bytes: float = np.nan  # total at the other host, as it reported
 
 
 @dataclass(frozen=True)
 class Report:
-    """One test as one of its hosts saw it."""
+    """One test from the view of one host."""
 
     where: str
     is_client: bool
@@ -201,14 +201,14 @@ class Report:
     interval_s: float
     clock_s: float | None = None  # when the hosts connected
     clock_error_s: float = 0.0
-    is_far: bool = False  # of text: the server's, printed after the client's own
+    is_far: bool = False  # of text: the server's report, printed after the client's
     cookie: str = ""
     mss_bytes: float = np.nan
     sender_cc: str = UNKNOWN_CC
     receiver_cc: str = UNKNOWN_CC
     error: str = ""  # why the test was interrupted
     offset_s: float | None = None  # its start, by its title
-    far: Report | None = None  # the same test as the server saw it
+    far: Report | None = None  # the same test from the server's view
     far_name: str = ""
     remarks: tuple[str, ...] = ()
 
@@ -221,9 +221,9 @@ class Report:
 
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The JSON objects of a file that holds one after the other, and iperf3's messages between them, each with its line.
+    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line.
 
-    Raises InputError when the file cannot be read whole, or holds anything else.
+    Raises InputError when the file cannot be read completely, or has other content.
     """
     text = read_text(path, MAX_JSON_BYTES).removeprefix("\ufeff")
     decoder = json.JSONDecoder()
@@ -255,7 +255,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
                 "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
             )
         if len(set(sockets)) < len(sockets):
-            raise InputError("start.connected: a socket is there twice; give a report as iperf3 wrote it")
+            raise InputError("start.connected: a socket occurs twice; give a report as iperf3 wrote it")
         if not intervals:
             raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
         tables = _tables(intervals, sockets)
@@ -274,7 +274,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
             table, kept, repeated = _counted(tables[connection.socket], test.omit, was_interrupted)
             check_chain(kept["start"], kept["end"], interval_s)
         if repeated:
-            remarks += ("the last interval of the interrupted test is there twice and counts once",)
+            remarks += ("the last interval of the interrupted test occurs twice and counts once",)
         if not was_interrupted:
             _check_whole(name, kept, last, sends, test, interval_s)
         _check_rtts(name, kept, last.sender)
@@ -301,7 +301,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
 
 
 def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float) -> None:
-    """Intervals must follow each other; one of less than a tenth without bytes iperf3 itself leaves out.
+    """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes.
 
     Raises InputError.
     """
@@ -321,7 +321,7 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
 
 
 def _check_clock(stamp: _Timestamp) -> tuple[str, ...]:
-    """The wall clock, which a report has up to three times; a remark where one of them cannot be read."""
+    """The wall clock, which a report has up to three times; with a remark if one of them cannot be read."""
     millis, seconds = stamp.timemillisecs, stamp.timesecs
     if millis is not None and millis // 1000 != seconds:
         raise InputError(f"start.timestamp: timemillisecs {millis} and timesecs {seconds} are two moments")
@@ -329,7 +329,7 @@ def _check_clock(stamp: _Timestamp) -> tuple[str, ...]:
         return ()
     said_s = clock_s(stamp.time)
     if said_s is None:
-        return (f"start.timestamp.time {stamp.time!r} is no time that can be read; timesecs is used",)
+        return (f"start.timestamp.time {stamp.time!r} is not a time that can be read; timesecs is used",)
     if abs(said_s - seconds) > 1:
         raise InputError(f"start.timestamp: {stamp.time!r} is not {seconds} s after 1970")
     return ()
@@ -345,7 +345,7 @@ def clock_s(text: str) -> float | None:
 
 @refusing
 def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Iterator[str]:
-    """Who sends, how many streams there are and over which ports, each of which the report has in several places."""
+    """The sender, the number of streams and their ports; check that several places of the report agree."""
     test, is_client = start.test_start, start.connecting_to is not None
     if test.bidir is not None and bool(test.bidir) != is_bidir:
         yield f"start.test_start.bidir: {test.bidir}, but the intervals say otherwise"
@@ -377,7 +377,7 @@ _TOLD = ["start", "end", "bytes"]
 
 
 def _tables(intervals: list[_Interval], sockets: list[int]) -> dict[int, Table]:
-    """The intervals of each stream: the numbers of its entries, NaN where there is none."""
+    """The intervals of each stream: the numbers of its entries, NaN if missing."""
     for number, interval in enumerate(intervals):
         found = [entry.socket for entry in interval.streams]
         if sorted(found) != sorted(sockets):
@@ -388,7 +388,7 @@ def _tables(intervals: list[_Interval], sockets: list[int]) -> dict[int, Table]:
 
 
 def _sends(table: Table, expected: bool) -> bool:
-    """Whether this host sends; what is ``expected`` before iperf 3.7, which does not tell."""
+    """Whether this host sends; ``expected`` before iperf 3.7, which does not record it."""
     told = table["sender"]
     if np.isnan(told).all():
         return expected
@@ -399,10 +399,10 @@ def _sends(table: Table, expected: bool) -> bool:
 
 @refusing
 def _check_sums(intervals: list[_Interval], tables: dict[int, Table], senders: dict[int, bool]) -> Iterator[str]:
-    """Sums of the intervals are those of their streams.
+    """Check the sums of the intervals against their streams.
 
-    With ``--bidir`` there are two, and ``sender`` of each tells its direction. 3.7 to 3.9 call both ``sum``, of which JSON keeps
-    the last.
+    With ``--bidir`` a report has two, and ``sender`` of each gives its direction. 3.7 to 3.9 call both ``sum``, of
+    which JSON keeps the last.
     """
     sums = {way: sum(table["bytes"] for at, table in tables.items() if senders[at] == way) for way in senders.values()}
     for number, interval in enumerate(intervals):
@@ -425,7 +425,7 @@ def _interval_s(test: _TestStart, tables: dict[int, Table]) -> float:
 
 
 def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, Table, bool]:
-    """All intervals of a stream, those that count, and whether the last was there twice.
+    """All intervals of a stream, those that count, and whether the last occurred twice.
 
     iperf3 repeats the last interval when it is interrupted. When the timer of ``--omit`` fires just before that of an
     interval, it resets its counters and its clock, but not the beginning of that interval: it prints the distance to 0 as
@@ -465,7 +465,7 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
 
 
 def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
-    """What the end has of each socket, in the order of ``sockets`` where it names none."""
+    """The final entry of each socket, in the order of ``sockets`` if it names none."""
     if not end.streams:
         return {socket: _EndStream() for socket in sockets}
     if len(end.streams) != len(sockets):
@@ -474,16 +474,16 @@ def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
     for socket, stream in zip(sockets, end.streams, strict=True):
         named = {span.socket for span in (stream.sender, stream.receiver, stream.udp)} - {None}
         if len(named) > 1 or not named <= set(sockets):
-            raise InputError(f"end.streams: socket: {sorted(named)} is no socket of start.connected")
+            raise InputError(f"end.streams: socket: {sorted(named)} is not a socket of start.connected")
         found[named.pop() if named else socket] = stream
     if len(found) < len(sockets):
-        raise InputError("end.streams: socket: one is there twice")
+        raise InputError("end.streams: socket: one occurs twice")
     return found
 
 
 @refusing
 def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, interval_s: float) -> Iterator[str]:
-    """Intervals last as long as the test, and add up to what the end says of this host but for what came after the last one."""
+    """Check that intervals last as long as the test, and add up to this host's final total, except bytes after the last one."""
     end_s, total_bytes = float(kept["end"][-1]), kept["bytes"].sum()
     if test.duration and not test.bytes and not test.blocks:
         ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
@@ -502,17 +502,17 @@ def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, i
         said = last.udp.bytes if sends else None
     slack = uncounted_bytes(total_bytes, test.blksize)
     if said is not None and not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
-        yield f"have {total_bytes:.0f} bytes in all, but end.streams says {said}"
+        yield f"have {total_bytes:.0f} bytes in all, but end.streams has {said}"
 
 
 def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES) -> float:
-    """How many bytes of a test may be in its end and in no interval."""
+    """The most bytes of a test that may be in its end but in no interval."""
     return 0.01 * total_bytes + BLOCKS_UNCOUNTED * min(max(block_bytes, 1.0), 2 * DEFAULT_BLOCK_BYTES)
 
 
 @refusing
 def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[bool]) -> Iterator[str]:
-    """Sums of the end, as those of the intervals: ``sender`` tells the direction."""
+    """Check the sums of the end like those of the intervals: ``sender`` gives the direction."""
     is_bidir = len(set(senders)) == 2
     for name, part in (("sum_sent", "sender"), ("sum_received", "receiver")):
         for total in (name, f"{name}_bidir_reverse"):
@@ -525,7 +525,7 @@ def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[boo
 
 @refusing
 def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
-    """The smallest RTT is the smallest, in the end and over the intervals; the largest window likewise."""
+    """Check that min_rtt is the smallest, in the end and over the intervals; the largest window likewise."""
     known = [rtt for rtt in (sender.min_rtt, sender.mean_rtt, sender.max_rtt) if rtt and rtt > 0]
     if known != sorted(known):
         yield "end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order"

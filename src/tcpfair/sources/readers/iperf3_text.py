@@ -1,11 +1,11 @@
-"""What iperf3 prints without ``--json``: the log of a client, of a server, or ``server_output_text`` of a report.
+"""Output of iperf3 without ``--json``: the log of a client, of a server, or ``server_output_text`` of a report.
 
 Rates have three digits (four from 1000 to 1023) and times two decimals. Lines are those of iperf 3.1 to 3.21:
 
     [  5]   0.00-1.00   sec  3.14 MBytes  26.3 Mbits/sec
     [  5][TX-C]   0.00-1.00   sec  8.10 MBytes  67.9 Mbits/sec   22   43.8 KBytes
 
-Retransmissions after the rate say that this host sends, jitter that it receives, ``[TX-C]`` and the like who does with
+Retransmissions after the rate mean that this host sends, jitter that it receives; ``[TX-C]`` and the like state it with
 ``--bidir``. RTT is never printed, wall clock, cookie and congestion control only with ``--verbose``.
 """
 
@@ -57,8 +57,8 @@ class _Test:
     """One test of a log, line by line."""
 
     where: str
-    is_client: bool | None = None  # None: not told
-    is_far: bool = False  # what the server printed, after the client's own
+    is_client: bool | None = None  # None: unknown
+    is_far: bool = False  # the server's output, after the client's
     is_reverse: bool = False
     is_udp: bool = False
     retransmits: bool = False
@@ -71,13 +71,13 @@ class _Test:
     roles: dict[str, str] = field(default_factory=dict)
     totals: dict[tuple[str, str], float] = field(default_factory=dict)  # of stream and "sender" or "receiver", bytes
     until_s: float = 0.0  # by its totals
-    omit_s: float = 0.0  # as --verbose prints it
+    omit_s: float = 0.0  # in the form of --verbose
     cookie: str = ""
     cc: dict[str, str] = field(default_factory=dict)  # of snd and rcv
 
 
 def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
-    """The tests of a log, each with what iperf3 says of its interruption ('' when it ended well).
+    """The tests of a log, each with iperf3's message on its interruption ('' when it completed).
 
     A test without any interval is None. Raises InputError naming the line.
     """
@@ -86,7 +86,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
     n_rows = 0
     for number, line in enumerate(lines, start=1):
         at = f"{where}: line {number}"
-        if len(line) > MAX_LINE:  # and no expression below has to search more
+        if len(line) > MAX_LINE:  # so that no expression below searches more
             raise InputError(f"{at}: longer than {MAX_LINE} characters; give the log as iperf3 wrote it")
         if line.startswith("Server output:"):
             is_far = True
@@ -113,7 +113,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
         n_rows += line.startswith("[")
         if n_rows > MAX_ROWS:
             raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
-    if found and stopped:  # errors are written at once, what is printed to a file in blocks: it comes later
+    if found and stopped:  # errors are written at once, output to a file in blocks: it comes later
         found[-1].error = found[-1].error or stopped[1].strip()
     ends = ["" if test.ended else "the log ends without the totals" for test in found]
     return [(_report(test) if test.rows else None, test.error or end) for test, end in zip(found, ends, strict=True)]
@@ -135,7 +135,7 @@ def _take(test: _Test, line: str, at: str) -> None:
     elif row := _ROW.search(line):
         _take_row(at, test, row)
     elif _NAMED.match(line) and not _OTHER.search(line):
-        raise InputError(f"{at}: {line!r:.80} is no line of iperf3; give the log as it was written")
+        raise InputError(f"{at}: {line!r:.80} is not a line of iperf3; give the log as it was written")
     elif used := _ALGORITHM.fullmatch(line):
         test.cc[used[1]] = used[2]
     elif "Datagrams" in line:
@@ -158,7 +158,7 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         if name == "SUM":  # with --bidir one for each direction; not used
             return
         if (name, whose) in test.totals:
-            yield f"the total of [{name}] as {whose} is there twice"
+            yield f"the total of [{name}] as {whose} occurs twice"
         test.totals[name, whose] = by_transfer
         test.until_s = max(test.until_s, float(end))
         return
@@ -168,7 +168,7 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
     is_omitted, lasted_s = "(omitted)" in rest, end_s - start_s
     if name in test.omitted_s and not test.rows[name] and start_s > _TIME_S and not is_omitted:
-        # the counters began again and this interval did not (see `iperf3_report`): the rate is over both sides of 0
+        # the counters were reset but this interval was not (see `iperf3_report`): the rate is over both sides of 0
         test.omitted_s[name] += start_s
         lasted_s, start_s = start_s + end_s, 0.0
     by_rate = float(rate) * per_unit * lasted_s
@@ -190,12 +190,12 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         test.omitted_s[name] = end_s
         return
     test.retransmits = test.retransmits or (" ms " not in rest and bool(_SENDS.fullmatch(rest)))
-    if end_s > start_s:  # the tail of a server may be shorter than what is printed
+    if end_s > start_s:  # the tail of a server may be shorter than the printed precision
         rows.append((start_s, end_s, by_rate))
 
 
 def _digit(number: str) -> float:
-    """Half of the last digit of a printed number, and a little."""
+    """Slightly more than half of the last digit of a printed number."""
     return 0.51 * 10.0 ** -len(number.partition(".")[2])
 
 
@@ -210,7 +210,7 @@ def _report(test: _Test) -> Report:
         omitted_s = max(test.omitted_s.get(name, 0.0), test.omit_s)
         streams.append(Stream(local, remote, _sends(test, name), starts_s, ends_s, in_bytes, omitted_s))
     is_bidir = len({stream.sends for stream in streams}) == 2
-    cc = {} if is_bidir else test.cc  # printed once for each direction, but not for which
+    cc = {} if is_bidir else test.cc  # printed once for each direction, without its name
     return Report(
         where=test.where,
         is_client=bool(test.is_client),
@@ -229,12 +229,12 @@ def _report(test: _Test) -> Report:
 
 @refusing
 def _check_report(test: _Test, kept: dict[str, np.ndarray], interval_s: float, longest_s: float) -> Iterator[str]:
-    """Streams, their intervals and their totals against each other."""
+    """Check streams, their intervals and their totals against each other."""
     if not kept:
         yield "no interval of any length; repeat the test with iperf3 --interval 1"
     for name in kept:
         if test.connections and name not in test.connections:
-            yield f"[{name}] has intervals, but no line says to whom it is connected"
+            yield f"[{name}] has intervals, but no line names its peer"
     for name in test.connections:
         if name not in kept:
             yield f"[{name}] is connected, but has no interval"

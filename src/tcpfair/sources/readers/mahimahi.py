@@ -6,10 +6,10 @@ command, queue, ``init timestamp``: wall clock in ms, ``base timestamp``: start 
 further line is an event, with ms since the shell started: ``+ BYTES`` arrives, ``# BYTES`` could leave, ``- BYTES
 DELAY`` leaves after DELAY ms, ``d PACKETS BYTES`` dropped. Bytes are those of an IP packet and 4 more.
 
-A log has no flows: all that leaves is one, named ``uplink``, ``downlink`` or ``link``. Its bytes are those of the
-packets less 56 each (4 of the device, 20 IP, 32 TCP with timestamps), retransmissions included; packets without payload
-give none. ``capacity_bps`` is the mean of what could have left. A direction of ACKs alone is refused, and a log whose
-clock goes back.
+A log has no flows: all departing packets are one, named ``uplink``, ``downlink`` or ``link``. Its bytes are those of
+the packets less 56 each (4 of the device, 20 IP, 32 TCP with timestamps), retransmissions included; packets without
+payload give none. ``capacity_bps`` is the mean of the opportunities. A direction with only ACKs is refused, and a log
+whose clock runs backwards.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EVENT = Form(
     {"t": np.int64, "kind": str, "bytes": np.int64, "delay": float},
     {"t": (0, 1e15), "bytes": (0, 1e9)},
     _EVENT,
-    "is no event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
+    "is not an event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
 )
 _BLOCK_BYTES = 1 << 22
 
@@ -56,8 +56,8 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """The one flow and the link of a log.
 
-    Raises InputError naming the line for what no mm-link writes, packets that leave without having arrived, more than
-    could leave, and a clock that goes back.
+    Raises InputError naming the line for invalid lines, packets that leave without having arrived, more bytes than
+    could leave, and a clock that runs backwards.
     """
     headers, events = _load(path)
     out = events[events["kind"] == "-"]
@@ -101,7 +101,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 
 def _load(path: Path) -> tuple[dict, pd.DataFrame]:
-    """What the header says, and the events.
+    """The header and the events.
 
     Of each: t in ms and t_s since the base timestamp, kind, bytes, delay in ms, line; bin, and what it changes at the link.
     """
@@ -138,10 +138,10 @@ def _take_header(text: str, headers: dict) -> None:
         headers["name"] = match[1]
     elif match := _STAMP.fullmatch(text):
         if match[1] in headers:
-            raise InputError(f"{match[1]} timestamp: is there twice; give one log")
+            raise InputError(f"{match[1]} timestamp: occurs twice; give one log")
         headers[match[1]] = int(match[2])
     elif " timestamp:" in text[:20]:
-        raise InputError(f"{text[:60]!r} is no timestamp in ms")
+        raise InputError(f"{text[:60]!r} is not a timestamp in ms")
 
 
 def _events(block: bytes, lines: np.ndarray) -> pd.DataFrame:
@@ -175,7 +175,7 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
     refuse(waiting < 0, lambda i: "more packets have left or been dropped than arrived; give the whole log")
     left = np.cumsum(np.where(out, size, 0) - np.where(could, size, 0))
     refuse((left > 0) & could.any(), lambda i: "more bytes have left than could (#); give the whole log")
-    # of the packets of one size that arrived within a ms, at most so many leave
+    # of the packets of one size that arrived within a ms, at most as many leave
     arrivals, departures = (
         pd.DataFrame({"at": at, "size": sizes})
         for at, sizes in ((t[into], size[into]), (t[out] - delay[out], size[out]))

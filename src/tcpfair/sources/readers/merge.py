@@ -1,8 +1,9 @@
-"""One run that several tools recorded: each connection once, with what each tool measures best.
+"""One run recorded by several tools: each connection once, with the best measurement of each quantity.
 
 Goodput is that of the first tool of `GOODPUT`; windows and events are those of polls, the RTT without queues is that of
-a capture. A connection is the same where both its addresses and ports are. Its tools must have counted the same bytes in the same
-time. To all of them a flow begins at the same moment, so that is what aligns the windows of one with the goodput of the other.
+a capture. A connection is identified by both addresses and ports. Its tools must have counted the same bytes in the
+same time. A flow begins at the same moment for all of them, which aligns the windows of one with the goodput of
+another.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
 GOODPUT = ("iperf3", "pcap", "tshark", "ss", "tcp_info", "tcp_probe")  # best first; of these a folder may have several
 WINDOWS = ("ss", "tcp_info", "tcp_probe")
 RTT = ("pcap", "tshark")
-TOGETHER_S = 1.0  # beyond the errors of their clocks, starts so near each other are one
-STRAY_SHARE = 0.01  # of the bytes of the largest flow: a connection of its own that only one tool saw
+TOGETHER_S = 1.0  # starts that agree within this, beyond the errors of their clocks, are one
+STRAY_SHARE = 0.01  # of the bytes of the largest flow: a separate connection that only one tool recorded
 
 
 def merged(by_tool: Mapping[str, Observed]) -> Observed:
@@ -58,7 +59,7 @@ def merged(by_tool: Mapping[str, Observed]) -> Observed:
 
 
 def _with(flow: ObservedFlow, twin: ObservedFlow, tool: str) -> ObservedFlow:
-    """``flow`` with what ``tool`` recorded of the same connection, on the better clock of the two."""
+    """``flow`` with the recording of the same connection by ``tool``, on the better of both clocks."""
     if UNKNOWN_CC not in (flow.cc, twin.cc) and flow.cc != twin.cc:
         raise InputError(f"{twin.file}: {twin.name}: cc: {twin.cc!r}, but {flow.cc!r} in {flow.file.name}")
     shift_s = flow.start_s - twin.start_s  # from the times of one to those of the other
@@ -69,7 +70,7 @@ def _with(flow: ObservedFlow, twin: ObservedFlow, tool: str) -> ObservedFlow:
     elif twin.clock_s is not None:
         later_s = twin.clock_s + twin.start_s - flow.clock_s - flow.start_s
         if abs(later_s) > flow.clock_error_s + twin.clock_error_s + TOGETHER_S:
-            shift_s += later_s  # one began to look later than the other
+            shift_s += later_s  # one began recording later than the other
         elif twin.clock_error_s < flow.clock_error_s:
             better["clock_s"], better["clock_error_s"] = twin.clock_s - shift_s, twin.clock_error_s
     refuse_other_bytes(flow, twin.times_s + shift_s, twin.total_bytes, f"{twin.file}: {twin.name}")

@@ -1,12 +1,12 @@
-"""Traces that ns-2 writes: of events (``trace-all``, the wired format) and of TCP's variables (``$tcp trace cwnd_``).
+"""Traces of ns-2: events (``trace-all``, the wired format) and TCP's variables (``$tcp trace cwnd_``).
 
 Format: The ns Manual, chapters "Trace and Monitoring Support" and "TCP Agents"; written by ns-2 2.35. An event is ``+ -
 r d`` (enters a queue, leaves it, is received, is dropped; ``e``: lost by an error model), time, from, to, type, bytes,
 flags, fid, source, destination (node.port), sequence number and packet; a variable's line is time, node and port of
 both ends, name and value. One file may hold both kinds, or two files of one folder.
 
-Flows are the pairs of addresses that send TCP or DCCP data. Goodput is what the destination's node receives: of each
-sequence number the first arrival, in order; ``total_received_bytes`` has first arrivals as they come. Payload is the
+Flows are the pairs of addresses that send TCP or DCCP data. Goodput counts arrivals at the destination's node: the
+first of each sequence number, in order; ``total_received_bytes`` has first arrivals as they come. Payload is the
 packet's size less 40 bytes of headers (``wire_bytes`` less ``payload_bytes`` when trace.yaml has both). Without events,
 ``ack_`` gives the bytes, in packets of ``link.payload_bytes`` or ns-2's 1000. The link that drops most counts as the
 bottleneck. Unknown: the algorithm, the RTT (``rtt_`` is in ticks of an unknown clock), hierarchical addresses, wireless
@@ -77,7 +77,7 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a trace, or of the traces of one simulation in a folder.
 
-    Raises InputError naming file and line for what is cut, out of range or out of order, and when no data arrive.
+    Raises InputError naming file and line for truncated, out-of-range or unordered content, and without arriving data.
     """
     files = [file for file in _files(path) if _kind(file)] if path.is_dir() else [path]
     if sum(_kind(file) == "events" for file in files) > 1:
@@ -97,7 +97,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     if not flows:
         flows = _of_acks(path, files, variables, payload_bytes or PACKET_BYTES)
         if not payload_bytes:
-            otherwise = f"{SIDECAR}: link.payload_bytes says otherwise"
+            otherwise = f"{SIDECAR}: link.payload_bytes overrides this"
             remarks.append(f"packets taken to have {PACKET_BYTES:g} bytes; {otherwise}")
     if not flows:
         give = "give a trace of all events, or add $tcp trace ack_"
@@ -114,7 +114,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _kind(path: Path) -> str:
-    """events, variables or '', told by the first lines."""
+    """events, variables or '', by the first lines."""
     start = head(path).encode(errors="replace").split(b"\n")[:50]
     first = next((line for line in start if not line.startswith(b"v ")), b"")
     if _EVENT.match(first):
@@ -248,7 +248,7 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
 
 
 def _in_order(seq: np.ndarray, payload: np.ndarray) -> tuple[slice, int]:
-    """Which of the sorted sequence numbers have all before them: a slice from the first, and how many are behind a hole.
+    """The sorted sequence numbers without a gap before them, as a slice from the first, and the number behind a hole.
 
     One-way TCP counts packets, FullTcp bytes: then a number and its payload give the next one.
     """
@@ -291,7 +291,7 @@ def _of_acks(
             continue
         at = max(int(np.argmax(acked > acked[0])) - 1, 0)
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
-        if total[1] > 0 and len(t_s) > 2:  # the line at 0 tells of no start
+        if total[1] > 0 and len(t_s) > 2:  # the line at 0 is not a start
             t_s, total = t_s[1:], total[1:] - total[1]
         usual_s, origin = (
             max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),

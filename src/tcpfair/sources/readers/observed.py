@@ -1,15 +1,15 @@
-"""What a reader hands over: flows as their tool saw them, each on its own clock, before they become one trace.
+"""The result of a reader: flows recorded by their tool, each on its own clock, before they become one trace.
 
 A reader is a module of this package with
 
-- ``NAME``: what ``format:`` of a trace.yaml calls it;
+- ``NAME``: its name in ``format:`` of a trace.yaml;
 - ``ACCEPTS``: its formats in a few words, for messages;
 - ``sniff(path) -> bool``: whether a file (for ``testbed``: a folder) is one of them, by its beginning; never raises;
-- ``read(path, said) -> Observed``: all flows in it. ``said`` is the `Sidecar`; what it states, a reader need not infer.
+- ``read(path, said) -> Observed``: all flows in it. ``said`` is the `Sidecar`; a reader need not infer its statements.
 
-A reader refuses (InputError, one line) what is damaged, cut or contradicts itself. What holds for all formats it leaves to
-`compose`: flows that occur twice, starts against clocks, goodput against the link, RTT against its minimum, gaps, lengths.
-Where nothing was observed it states so (``gaps_s``) and never puts zeros, which would read as starvation.
+A reader refuses (InputError, one line) damaged, truncated or contradictory content. `compose` does the checks for all
+formats: flows that occur twice, starts against clocks, goodput against the link, RTT against its minimum, gaps,
+lengths. It marks time without observation (``gaps_s``) and never inserts zeros, which would mean starvation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, but for the queue
+LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, except the queue
 
 
 def none_of(columns: list[str]) -> pd.DataFrame:
@@ -48,26 +48,28 @@ def end_of(text: str) -> tuple[str, str]:
 class ObservedFlow:
     """One flow of one file. All times count from its own zero, which ``clock_s`` places on the wall clock."""
 
-    name: str  # what file or tool call it, unique in the file; trace.yaml names it so
+    name: str  # its name in file or tool, unique in the file; used in trace.yaml
     file: Path
     times_s: Floats  # (readings,) increasing: when its running total was read
     total_bytes: Floats  # (readings,) never falling: bytes delivered until then, 0 at its start
     interval_s: float  # between readings, as a rule
-    origin: str  # which of the tool's numbers these are, "receiver: ..." or "sender: ..."
+    origin: str  # origin of these numbers, "receiver: ..." or "sender: ..."
     cc: str = UNKNOWN_CC
-    direction: Literal["forward", "reverse"] = "forward"  # reverse: against the others, so not on the same bottleneck
-    rtt_s: float = np.nan  # the smallest that was seen
+    direction: Literal["forward", "reverse"] = (
+        "forward"  # reverse: opposite to the others, so not on the same bottleneck
+    )
+    rtt_s: float = np.nan  # smallest measured
     clock_s: float | None = None  # seconds since 1970 at its zero
-    clock_error_s: float = 0.0  # how far off that may be: 1 for whole seconds
-    offset_s: float | None = None  # start in the run as the person who recorded it stated, in a title
+    clock_error_s: float = 0.0  # its error: 1 for whole seconds
+    offset_s: float | None = None  # start in the run as stated by the user, in a title
     identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
     ends: tuple[str, str] = ("", "")  # address:port that the data come from, and that they go to
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
     windows: pd.DataFrame = field(default_factory=lambda: none_of(WINDOWS))  # at every poll
     events: pd.DataFrame = field(default_factory=lambda: none_of(EVENTS))
     mss_bytes: float = np.nan  # bytes of a packet of its windows
-    gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: nothing was observed
-    clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; times after it are put right
+    gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: without observation
+    clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; later times are corrected
 
     @property
     def start_s(self) -> float:
@@ -82,7 +84,7 @@ class ObservedFlow:
 
 @dataclass(frozen=True)
 class ObservedLink:
-    """Polls of the bottleneck in the columns `LINK`, on a clock of its own."""
+    """Polls of the bottleneck in the columns `LINK`, on a separate clock."""
 
     table: pd.DataFrame
     clock_s: float | None = None
@@ -90,16 +92,16 @@ class ObservedLink:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one file, or one folder, holds."""
+    """The content of one file or folder."""
 
     backend: str  # the tool; becomes ``runs.backend``
     flows: tuple[ObservedFlow, ...]
-    files: tuple[Path, ...]  # what was used
+    files: tuple[Path, ...]  # used files
     parameters: dict[str, float] = field(
         default_factory=dict
     )  # of the scenario, as columns of ``runs``: capacity_bps, ...
     link: ObservedLink | None = None
-    has_own_zero: bool = False  # its flows' offset_s place them in this file alone, not beside others
+    has_own_zero: bool = False  # offset_s of its flows is relative to this file, not to others
     duration_s: float | None = None  # of the run, where the recording states it; else until its last reading
     provenance: dict[str, str] = field(default_factory=dict)  # further lines of the manifest, such as the kernel
-    remarks: tuple[str, ...] = ()  # what was inferred, or left out and why: one sentence each, shown to the person
+    remarks: tuple[str, ...] = ()  # inferences and omissions with reasons: one sentence each, shown to the user

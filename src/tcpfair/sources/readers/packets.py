@@ -1,10 +1,10 @@
-"""Flows out of captured TCP headers, from any kind of file: goodput is what the receiver acknowledged.
+"""Flows from captured TCP headers of any file format: goodput is the acknowledged data.
 
-Recorded are the bytes that each ACK acknowledged and when the capture saw it, the smallest RTT (`connections`), and what was
-resent. A capture has no information about the congestion control and its window (trace.yaml may name the former), about
-what arrived out of order, and about when the application read. ACKs are seen at the place of the capture: near the sender
-progress comes half a round trip later than near the receiver. Nothing is stored per packet. Progress is kept in bins of 1 ms,
-ten times longer whenever they become too many.
+Recorded are the bytes of each ACK with its capture time, the smallest RTT (`connections`), and retransmissions. A
+capture does not show the congestion control and its window (trace.yaml may name the former), arrivals out of order, or
+reads of the application. ACKs have the time at the point of capture: near the sender progress comes half a round trip
+later than near the receiver. Nothing is stored per packet. Progress is kept in bins of 1 ms, ten times longer whenever
+they become too many.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BINS_NS = tuple(10**n for n in range(6, 12))  # 1 ms to 100 s
 MOST_ROWS = 4_000_000  # of progress, 24 bytes each
 MOST_READINGS, MOST_READINGS_OF_FLOW = 8_000_000, 864_000
 FINE_SPAN_S = 20.0  # shorter runs are read every ms, others every 10 ms
-FINE_INTERVAL_S, INTERVAL_S = 0.1, 1.0  # of the trace, which readings are to be closer than
+FINE_INTERVAL_S, INTERVAL_S = 0.1, 1.0  # of the trace; readings must be denser than this
 MOST_FLOWS = 500
 MOST_FLOWS_DESCRIBED = 20
-SMALL_BYTES, SMALL_SHARE = 100_000, 0.01  # what is less than both is no flow of the experiment
+SMALL_BYTES, SMALL_SHARE = 100_000, 0.01  # below both, it is not a flow of the experiment
 COOKIE_BYTES = 37  # iperf3 begins each connection with them
 CONTROL_BYTES = 100_000  # iperf3's control connection has less
-NEAR = 0.1  # share of the RTT on the one side of the capture
+NEAR = 0.1  # share of the RTT on one side of the capture
 TICKS_PER_S = (1.5, 1500.0)  # of TCP's timestamps: RFC 7323 has 1 to 1000
 FINE_TICKS_PER_S = (0.9e6, 1.1e6)  # or of Linux with tcp_usec_ts
 LEAST_TICKS = 100
@@ -53,14 +53,14 @@ TIMES = {
 }
 # kind of packet without a segment: what it is, and the remark on many
 PASSED_OVER = {
-    NOT_TCP: ("without IP or TCP", "packets without IP or TCP are passed over"),
-    FRAGMENTS: ("", "later fragments of IP packets are passed over, whose first ones count"),
+    NOT_TCP: ("without IP or TCP", "packets without IP or TCP are skipped"),
+    FRAGMENTS: ("", "later fragments of IP packets are skipped; the first ones count"),
     CUT_HEADERS: (
         "cut before the end of the headers",
-        "packets are passed over, for they are cut before the end of their headers",
+        "packets are skipped because they are truncated before the end of their headers",
     ),
-    DAMAGED: ("damaged", "packets are passed over, for lengths in their headers contradict each other"),
-    UNTIMED: ("without a time", "packets are passed over, for they have no time (simple packet blocks)"),
+    DAMAGED: ("damaged", "packets are skipped because lengths in their headers contradict each other"),
+    UNTIMED: ("without a time", "packets are skipped because they have no time (simple packet blocks)"),
 }
 # of a flow: the remark on more than 0
 SAID_OF_FLOW = {
@@ -72,7 +72,7 @@ SAID_OF_FLOW = {
 
 
 class Tracker:
-    """Follows the connections of one capture, fed with arrays of `frames.PACKET` in order."""
+    """Follow the connections of one capture, from arrays of `frames.PACKET` in order."""
 
     def __init__(self, path: Path, *, relative: bool = False, clock: bool = True) -> None:
         """``relative``: sequence numbers count from the first of a connection; ``clock``: times count from 1970."""
@@ -91,7 +91,7 @@ class Tracker:
         return self._state.directions[: self._clock("count")]
 
     def add(self, packets: np.ndarray) -> None:
-        """Follow further packets. Raises InputError for times that cannot be, and for more connections than a test has."""
+        """Follow further packets. Raises InputError for impossible times, and for too many connections."""
         out = np.empty((len(packets), 3), np.int64)
         ended, rows = tcp.follow(packets, self._state, self.bin_ns, out)
         self._rows.append(out[:rows].copy())
@@ -113,14 +113,14 @@ class Tracker:
             raise InputError(f"too many connections for its length; {KEEP_THOSE}")
 
     def observed(self, backend: str, said: Sidecar, remarks: Sequence[str] = ()) -> Observed:
-        """The flows of all that was followed. Raises InputError when there are none, too many, or the same one twice."""
+        """The flows of the capture. Raises InputError without flows, for too many, or for a duplicate."""
         if not self._clock("packets"):
             found = [
                 f"{self.counts[kind]:,} {what}" for kind, (what, _) in PASSED_OVER.items() if what and self.counts[kind]
             ]
             why = f" ({', '.join(found)})" if found else ""
             raise InputError(f"no TCP segment{why}; capture with at least 100 bytes of each packet")
-        # the same packets again after the clock ran back are the same capture again; at two interfaces it does not run back
+        # repeated packets after the clock ran backwards are a repeated capture; with two interfaces it does not run backwards
         copies, total = (int(self._both[name].sum()) for name in ("copies", "packets"))
         runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
         if runs_back and copies > COPIED_SHARE * max(total, 1):
@@ -143,7 +143,7 @@ class Tracker:
         )
 
     def _directions(self) -> pd.DataFrame:
-        """Every direction that carried data, in order of its start: its fields, its ends, and what came of it."""
+        """Every direction that carried data, in order of its start: its fields, its ends, and its result."""
         both, connections = self._both, self._state.connections[: self._clock("count")]
         d = pd.DataFrame(both.reshape(-1))
         d["closed"] = np.repeat(connections["closed"], 2)
@@ -180,10 +180,10 @@ class Tracker:
         return d.sort_values("start_ns", kind="stable")
 
     def _chosen(self, every: pd.DataFrame, named: set[str]) -> tuple[pd.DataFrame, list[str]]:
-        """The flows of the experiment, and remarks on what is left out."""
+        """The flows of the experiment, and remarks on omitted ones."""
         sends, is_acked, is_named = every["packets"] > 1, every["acks"] > 0, every["name"].isin(named)
         unanswered = every[sends & ~is_acked]
-        # a damaged handshake lets all that follows look old
+        # after a damaged handshake all later packets look old
         stuck = every[sends & is_acked & (every["delivered_bytes"] == 0)]
         flows = (every["delivered_bytes"] > 0) & (every["stop_ns"] > every["start_ns"])
         is_control = pd.Series(every.index // 2, every.index).isin(_controls(every))
@@ -202,15 +202,15 @@ class Tracker:
             "iperf3's control connection is left out ({name})": control,
             f"{{count}} flows of less than {least_bytes:,.0f} bytes are left out "
             f"({total_bytes:,} bytes in all); name one in trace.yaml to keep it": small,
-            "{count} flows are left out, for no ACK moved on from where they began ({name})": stuck,
-            "{count} flows are left out, for no ACK of theirs was captured ({name})": unanswered,
+            "{count} flows are left out because no ACK advanced beyond their beginning ({name})": stuck,
+            "{count} flows are left out because none of their ACKs was captured ({name})": unanswered,
         }
         return every[is_chosen], [
             text.format(count=len(left), name=left["name"].iloc[0]) for text, left in remarks.items() if len(left)
         ]
 
     def _check(self, flows: pd.DataFrame) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse contradictions."""
         both, names = self._both[flows.index // 2].reshape(-1), flows["name"].repeat(2)
         lasted_ns = both["ts_last_ns"] - both["ts_first_ns"]
         timed = (both["ticks"] >= LEAST_TICKS) & (lasted_ns > 0)
@@ -221,7 +221,7 @@ class Tracker:
             if not any(least <= per_s <= most for least, most in usual):
                 raise InputError(
                     f"{name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
-                    "usual; the unit of the file's times must be what its header says"
+                    "usual; the unit of the file's times must match its header"
                 )
         seen = flows["packets"] + flows["acks"]
         for i in np.flatnonzero(flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD))[:1]:
@@ -243,7 +243,7 @@ class Tracker:
                 )
 
     def _step_ns(self, flows: pd.DataFrame) -> int:
-        """Between readings: 1 or 10 ms where that does not become too many."""
+        """Interval between readings: 1 or 10 ms unless that gives too many."""
         spans_ns = ((flows["stop_ns"] - flows["start_ns"]) / NS_PER_S).to_numpy() * NS_PER_S
         least_ns = max(BINS_NS[0] if spans_ns.max() <= FINE_SPAN_S * NS_PER_S else BINS_NS[1], self.bin_ns)
         for step_ns in (*BINS_NS, 10 * BINS_NS[-1]):
@@ -284,7 +284,7 @@ class Tracker:
         )
 
     def _remarks(self, flows: pd.DataFrame) -> list[str]:
-        """What was inferred, and what the capture lacks."""
+        """Remarks on inferences and on missing parts of the capture."""
         path = self.path.name
         remarks = [_described(flow) for flow in flows.head(MOST_FLOWS_DESCRIBED).itertuples()]
         begins_s = self._clock("zero_ns") / NS_PER_S
@@ -311,14 +311,14 @@ class Tracker:
             ),
             (
                 self._both["odd"].sum(),
-                "{:,} packets are passed over, for their sequence numbers do not fit the others",
+                "{:,} packets are skipped because their sequence numbers do not fit the others",
             ),
         ]
         return remarks + [f"{path}: {text.format(count)}" for count, text in said if count > 0]
 
 
 def _described(flow: tuple) -> str:
-    """What is known of a flow, a sentence."""
+    """A remark on a flow, one sentence."""
     parts = [] if flow.has_syn else ["begun before the capture, counted from its first ACK there"]
     if np.isnan(flow.rtt_s):
         parts.append("nothing timed its RTT")
@@ -337,7 +337,7 @@ def _described(flow: tuple) -> str:
 
 
 def _last_of_each(rows: np.ndarray) -> np.ndarray:
-    """Rows (direction, bin, position) in order, of each bin of a direction the last."""
+    """Rows (direction, bin, position) in order, the last of each bin of a direction."""
     rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
     return rows[np.append((np.diff(rows[:, :2], axis=0) != 0).any(axis=1), [True] * min(len(rows), 1))]
 

@@ -1,4 +1,4 @@
-"""What a pattern is: the form of ``patterns.yaml`` and of ``pattern`` in a trace.yaml, with its checks and units."""
+"""The schema of a pattern: the form of ``patterns.yaml`` and of ``pattern`` in a trace.yaml, with its checks and units."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Row(_Strict):
             try:
                 re.compile(text)
             except re.error as error:
-                raise ValueError(f"{text!r:.80} is no regular expression ({error})") from None
+                raise ValueError(f"{text!r:.80} is not a regular expression ({error})") from None
         if self.line is None and not self.where:
             raise ValueError(f"{self.kind}: give line, a regular expression")
         groups = set(re.compile(self.line).groupindex if self.line is not None else self.values)
@@ -115,7 +115,7 @@ class Pattern(_Strict):
 
 @cache
 def units() -> dict[str, dict[str, float]]:
-    """Words for units of time, bytes, rate and cwnd, each with its factor to s, bytes, bit/s."""
+    """Names of units of time, bytes, rate and cwnd, each with its factor to s, bytes, bit/s."""
     return load_yaml(TABLE)["units"]
 
 

@@ -1,9 +1,9 @@
-"""Formats that a table of patterns describes: ``patterns.yaml`` beside this file, and ``pattern`` of a trace.yaml.
+"""Formats described by a table of patterns: ``patterns.yaml`` in this folder, and ``pattern`` of a trace.yaml.
 
-A pattern takes numbers with units out of lines (regular expressions) or JSON records (paths). The same rules then hold for each
-format: a number is finite and not negative, a unit is known, bytes and rate of a line agree, intervals follow each other, and
-intervals add up to the tool's own total. All of these are checked to the precision that the tool prints. Tools leave out a last
-interval that is not complete: the rest of the total becomes the last interval, with a remark.
+A pattern extracts numbers with units from lines (regular expressions) or JSON records (paths). The same rules then
+apply to each format: a number is finite and not negative, a unit is known, bytes and rate of a line agree, intervals
+follow each other, and intervals add up to the tool's own total. All checks use the tool's printed precision. Tools omit
+an incomplete last interval: the rest of the total becomes the last interval, with a remark.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ ACCEPTS = ", ".join(one.accepts for one in formats())
 
 PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
 MAX_LINE = 1000
-TAIL = 1.5  # a rest of the total that lasts longer than so many intervals is missing lines
-TAIL_RATE = 3.0  # as is one that is faster than so many times the fastest interval
+TAIL = 1.5  # a rest of the total longer than this many intervals means missing lines
+TAIL_RATE = 3.0  # as does one faster than this multiple of the fastest interval
 _LEAST_S = 1e-6
 _NUMBER = re.compile(r"\d+(?:\.(\d*))?([eE][-+]?\d+)?", re.ASCII)
 
@@ -45,7 +45,7 @@ def _format(path: Path) -> Pattern | None:
 
 
 def sniff(path: Path) -> bool:
-    """Whether a file begins as one of the formats of patterns.yaml does, or its trace.yaml has a pattern."""
+    """Whether a file begins like a format of patterns.yaml, or its trace.yaml has a pattern."""
     if not path.is_file():
         return False
     try:
@@ -73,7 +73,7 @@ class Interval(NamedTuple):
 
 @dataclass
 class _Flow:
-    """What is read of one flow."""
+    """The data of one flow."""
 
     intervals: list[Interval] = field(default_factory=list)
     total: Interval | None = None
@@ -83,12 +83,12 @@ class _Flow:
     clock_s: float | None = None
     late: str = ""  # the line that connects it, if others had sent before
     rate_unit: str = ""
-    adds_durations: bool = False  # no ends are printed, so their rounding adds up
+    adds_durations: bool = False  # ends are not printed, so their rounding accumulates
 
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows of a file. Raises InputError naming the line for what does not fit its pattern or contradicts itself."""
+    """All flows of a file. Raises InputError naming the line for a mismatch or a contradiction."""
     pattern = said.pattern or _format(path)
     if pattern is None:
         raise InputError(f"none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")
@@ -122,13 +122,13 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 
 def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dict[str, _Flow]]:
-    """The origin of the bytes, and what is read of each flow."""
+    """The origin of the bytes, and the data of each flow."""
     origin, flows, count = pattern.origin, {}, 0
     for where, row, groups, text in _matches(path, pattern):
         origin = next((other for begin, other in pattern.origins.items() if text and re.search(begin, text)), origin)
         with located(where):
             if row is None:
-                raise InputError(f"{text[:80]!r} is no line of {pattern.name}; give the file as it was written")
+                raise InputError(f"{text[:80]!r} is not a line of {pattern.name}; give the file as it was written")
             if row.kind == "refuse":
                 raise InputError(row.says or "refused by its pattern")
             if row.kind == "skip":
@@ -151,7 +151,7 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
 
 
 def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, dict[str, str], str]]:
-    """Where each line or record is, its row, its groups, its text. JSON records without a row are not given."""
+    """Position of each line or record, its row, its groups, its text. JSON records without a row are skipped."""
     if pattern.is_json:
         for where, record in _records(path, pattern):
             for row in pattern.rows:
@@ -163,7 +163,7 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
     compiled = [(re.compile(row.line or ""), row) for row in pattern.rows]
     for number, line in enumerate(lines(path), start=1):
         where = f"line {number}"
-        if len(line) > MAX_LINE:  # no expression searches more
+        if len(line) > MAX_LINE:  # limits the search of expressions
             raise InputError(f"{where}: longer than {MAX_LINE} characters; give the file as its tool wrote it")
         match, row = next(((found, row) for rule, row in compiled if (found := rule.fullmatch(line))), (None, None))
         groups = {name: text for name, text in match.groupdict().items() if text} if match else {}
@@ -220,7 +220,7 @@ def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _timed(
     records: Iterator[tuple[str, dict[str, Any]]], context: dict[str, Any], pattern: Pattern
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Records with times from one zero, where the context states that each counts from the previous one."""
+    """Records with times from one zero, if the context states that each is relative to the previous one."""
     are_steps = any(re.fullmatch(text, _text_of(context, name)) for name, text in pattern.deltas.items())
     time = 0.0
     for where, record in records:
@@ -232,7 +232,7 @@ def _timed(
 
 
 def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _is_json(text: str) -> bool:
@@ -244,14 +244,14 @@ def _is_json(text: str) -> bool:
 
 
 def _field(record: Any, place: str) -> Any:
-    """The field at ``a.b``; None where there is none."""
+    """The field at ``a.b``; None if missing."""
     for name in place.split("."):
         record = record.get(name) if isinstance(record, dict) else None
     return record
 
 
 def _text_of(record: dict[str, Any], places: str) -> str:
-    """The first field there is of ``a.b|c``, as text; '' for none."""
+    """The first existing field of ``a.b|c``, as text; '' for none."""
     values = (_field(record, place) for place in places.split("|"))
     return next((value if isinstance(value, str) else json.dumps(value) for value in values if value is not None), "")
 
@@ -265,7 +265,7 @@ def _date(text: str) -> float:
     except (ValueError, OverflowError):
         clock_s = math.nan
     if not readings.is_wall_clock(clock_s):
-        raise InputError(f"{text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
+        raise InputError(f"{text[:40]!r} is not a date from 2000 to 2099; give the file as it was written")
     return clock_s
 
 
@@ -278,7 +278,7 @@ def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow) -> Number:
     text = groups[name]
     match = _NUMBER.fullmatch(text.strip())
     if not match or not math.isfinite(value := float(match[0])):
-        raise InputError(f"{name}: {text[:40]!r} is no number from 0 up; give what the tool wrote")
+        raise InputError(f"{name}: {text[:40]!r} is not a number from 0 up; give what the tool wrote")
     known, unit = units()[QUANTITIES.get(name, name)], _unit(groups, name, row)
     if name == "rate":
         flow.rate_unit = unit = flow.rate_unit if unit == "same" else unit
@@ -318,7 +318,7 @@ def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pat
 
 
 def _append(rows: list, row: tuple[float, ...]) -> None:
-    """Add a row that begins with its time, which does not go back."""
+    """Add a row that begins with its time, which must not decrease."""
     if rows and row[0] < rows[-1][0]:
         raise InputError(f"the time goes back from {rows[-1][0]:.9g} to {row[0]:.9g} s; give one recording")
     rows.append(row)
@@ -360,7 +360,7 @@ def _take_interval(flow: _Flow, name: str, row: Row, given: dict[str, Number], p
 
 
 def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float) -> Number:
-    """Bytes and half of their last digit, from what is printed more precisely: bytes or rate."""
+    """Bytes and half of their last digit, from the more precise of bytes and rate."""
     ways = [given["bytes"]] if "bytes" in given else []
     if "rate" in given:
         rate = given["rate"]
@@ -403,7 +403,7 @@ def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin:
 
 
 def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:
-    """The intervals against the tool's own total; the rest of it becomes the last interval."""
+    """Check the intervals against the tool's total; its rest becomes the last interval."""
     total, intervals = flow.total, flow.intervals
     if not intervals:
         return

@@ -1,9 +1,9 @@
 """Captures of tcpdump, dumpcap, Wireshark: pcap (microseconds and nanoseconds, both byte orders) and pcapng.
 
 pcap: draft-ietf-opsawg-pcap. pcapng: draft-ietf-opsawg-pcapng; sections, interfaces with their if_tsresol and if_tsoffset,
-enhanced and the obsolete packet blocks; simple packet blocks have no times and are passed over, as other blocks are. Link
-layers: Ethernet (VLAN tags, PPPoE), Linux cooked 1 and 2, raw IP, loopback, PPP. Headers suffice: tcpdump -s 100. Files are
-read in pieces; what follows from the packets is `packets`'s.
+enhanced and the obsolete packet blocks; simple packet blocks have no times and are skipped, as are other blocks. Link
+layers: Ethernet (VLAN tags, PPPoE), Linux cooked 1 and 2, raw IP, loopback, PPP. Headers suffice: tcpdump -s 100. Files
+are read in pieces; `packets` evaluates the packets.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LEAST_PACKETS_TO_TELL_UNITS = 50
 WRONG = {
     frames.BAD_LENGTH: "a length that no capture has; the file is damaged, copy it again",
     frames.BAD_FRACTION: "time: its fraction of a second is a second or more; the file is damaged, or its times are nanoseconds "
-    "and its header says microseconds",
+    "but its header states microseconds",
     frames.BAD_TIME: "time: beyond the year 2106 or before 1970; if_tsresol and if_tsoffset must be those of the times",
     frames.BAD_INTERFACE: "of an interface that the file does not describe; copy it again",
 }
@@ -66,7 +66,7 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a capture.
 
-    Raises InputError for a file that is damaged, for lengths or times that cannot be, and as `Tracker` does.
+    Raises InputError for a damaged file, for impossible lengths or times, and as `Tracker` does.
     """
     capture = _Capture(path)
     tracker = Tracker(path)
@@ -97,13 +97,13 @@ class _Capture:
         self._interfaces: list[tuple[int, int, int, int]] = []
 
     def progress(self) -> str:
-        """How far it is, in words."""
+        """Progress as text."""
         size = self.path.stat().st_size
         of = f" of {size / 1e6:,.0f}" if self.seen_bytes <= size else ""
         return f"{self.seen_bytes / 1e6:,.0f}{of} MB, {self.number - 1:,} packets"
 
     def packets(self) -> Iterator[np.ndarray]:
-        """Arrays of `frames.PACKET`, which the next one overwrites."""
+        """Arrays of `frames.PACKET`; each overwrites the previous one."""
         pieces = chunks(self.path, PIECE_BYTES)
         data = next(pieces, b"")
         while len(data) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
@@ -112,7 +112,7 @@ class _Capture:
             raise InputError("neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
         is_pcap = data[:4] in PCAP
         scan, at = (frames.scan_pcap, self._header(data)) if is_pcap else (frames.scan_pcapng, 0)
-        # no fraction of a second has nanoseconds, though the header has the magic number of nanoseconds
+        # no fraction of a second has nanoseconds, but the header has the magic number of nanoseconds
         is_micro, seconds = is_pcap and self._interfaces[0][1] == NANOSECONDS, set()
         records, packets = np.zeros(RECORDS, frames.RECORD), np.zeros(RECORDS, frames.PACKET)
         while data:
@@ -142,12 +142,12 @@ class _Capture:
             data = rest + piece if piece else b""
         if is_micro and len(seconds) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
             raise InputError(
-                "its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
+                "its header states nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
                 "microseconds: correct the magic number (a1b2c3d4)"
             )
 
     def _header(self, data: bytes) -> int:
-        """Read a pcap's header: where its first packet begins."""
+        """Read a pcap's header and return the position of its first packet."""
         self._order, fractions = PCAP[data[:4]]
         if len(data) < FILE_HEADER_BYTES:
             raise InputError("cut within its header; copy the file again")

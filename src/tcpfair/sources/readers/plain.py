@@ -3,19 +3,19 @@
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). trace.yaml (``columns``,
 ``units``) or the names of the columns (`tcpfair.sources.readers.columns`) give their meaning; the remarks list it.
 
-- A value belongs to the interval that ends at its time. The first interval of a flow has the usual length, also that of
-  a running total which begins with no more than it later rises by, or of which trace.yaml states it.
-- Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, as is an empty cell or NaN.
+- A value belongs to the interval that ends at its time. The first interval of a flow has the usual length, including a
+  running total that begins with no more than a later rise, or for which trace.yaml states it.
+- If spacings are even, one of at least 1.5 usual ones has lost rows and is a gap, as is an empty cell or NaN.
 - A flow begins with its first bytes, because rows of zeros before them look like a flow that has not started. Zeros
   after its last bytes count.
-- Times between the years 2000 and 2100, in s, ms, us or ns since 1970 or as ISO 8601, are a wall clock. Others count
-  from anywhere.
+- Times between the years 2000 and 2100, in s, ms, us or ns since 1970 or as ISO 8601, are a wall clock. Others have an
+  arbitrary zero.
 - Of running total, bytes and rate, the first that exists is used and compared with the others.
-- cwnd in bytes becomes packets of ``link.payload_bytes``, or 1448. Which end wrote the numbers is unknown.
+- cwnd in bytes becomes packets of ``link.payload_bytes``, or 1448. The end that wrote the numbers is unknown.
 - A table without a header (``.data`` of ns-3's examples) has columns 1, 2, ..., which trace.yaml must name. "Attaching
   N probes..." of bpftrace and lines with # may come first.
 
-What names and numbers leave open is refused, with the line of trace.yaml that decides it. CSV is read in pieces and
+Ambiguous names and numbers are refused, with the line of trace.yaml that decides them. CSV is read in pieces and
 Parquet by row groups, of both only the columns that are used; up to three million readings.
 """
 
@@ -53,7 +53,7 @@ PARQUET = b"PAR1"
 PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
 MAX_COLUMNS = 20_000
 MAX_NAME = 80
-# least and largest of what is read, in its unit after conversion; times are bounded by their span
+# bounds of the values after conversion; times are bounded by their span
 BOUNDS = {
     "total_bytes": (0.0, readings.MAX_TOTAL_BYTES),
     "bytes": (0.0, readings.MAX_TOTAL_BYTES),
@@ -71,7 +71,7 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
     (1.024, 0.005, ", 1.024 times as many: kB and KiB?"),
 )
 INFINITE_SSTHRESH = float(0x7FFFFFFF)
-SAME_SUM = 0.005  # what rounding changes in a sum of columns
+SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
 _BLOCK_BYTES = 1 << 22
@@ -88,7 +88,7 @@ def sniff(path: Path) -> bool:
     try:
         said = load_sidecar(path)
     except InputError:
-        return True  # it is meant; reading reports what is wrong with it
+        return True  # intended; reading reports its errors
     names, _, _ = _header(head(path))
     if len(names) < 2:
         return False
@@ -97,7 +97,7 @@ def sniff(path: Path) -> bool:
     if "ca_state" in names:  # polls of TCP_INFO
         return False
     if names[0] == "1":
-        return True  # numbers without names: reading reports that they are needed
+        return True  # numbers without names: reading requests them
     found = [column for name in names if (column := columns.meaning(name))]
     return any(column.quantity == "time" for column in found) and (
         any(column.quantity in columns.VALUES for column in found)
@@ -119,10 +119,10 @@ def read(path: Path, said: Sidecar) -> Observed:
     clocks = {flow.clock_s is None for flow in many}
     if len(clocks) > 1:
         raise InputError(f"{table.time.name}: some flows have times since 1970 and some have not; give one clock")
-    if clocks == {True}:  # one clock of its own for all flows of the file: offsets between them are known
+    if clocks == {True}:  # one clock for all flows of the file: offsets between them are known
         first_s = min(flow.start_s for flow in many)
         many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
-        remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
+        remarks.append(f"{table.time.name}: no wall clock; offsets between flows are those of the column")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
@@ -130,7 +130,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
-    """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
+    """The columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
     names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
     readings.refuse_more(len(names), MAX_COLUMNS, "columns")
     if names[0] == "1" and said.columns.time is None:
@@ -183,9 +183,9 @@ def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
 def _refuse_merged(
     piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str]
 ) -> None:
-    """Refuse a column that is not read, has the name of a label and changes within a flow: rows of several would become one.
+    """Refuse an unread column that has the name of a label and changes within a flow: rows of several would become one.
 
-    ``first_words`` keeps what it said first, by column and flow, from piece to piece.
+    ``first_words`` stores its first value by column and flow, across pieces.
     """
     for name in table.doubtful:
         words = piece[name].astype(str).str.strip().to_numpy()
@@ -202,7 +202,7 @@ def _refuse_merged(
                     f"{SIDECAR} when they belong together"
                 )
             raise InputError(
-                f"{name!r} may tell flows apart {told}; write `columns: {{flow: {name}}}` in {SIDECAR} when it does, and "
+                f"{name!r} may distinguish flows {told}; write `columns: {{flow: {name}}}` in {SIDECAR} when it does, and "
                 f"{ignore} when all rows are one flow"
             )
 
@@ -240,17 +240,17 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
     line = values["line"].to_numpy()
     for quantity in here:
         name = table.name_of(quantity)
-        say = f"say {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
+        say = f"write {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
         if units[quantity] is None and quantity == "rate":
             units["rate"] = _rate_unit(values)
             if units["rate"]:
-                remarks.append(f"{name}: in {units['rate']}, as the bytes tell")
+                remarks.append(f"{name}: in {units['rate']}, by comparison with the bytes")
         elif units[quantity] is None and name in said.columns.names.values() and quantity in columns.VALUES:
             units[quantity] = "B"
         if units[quantity] is None and quantity in columns.VALUES:
             raise InputError(f"{name}: unit unknown; {say}")
         if units[quantity] is None:
-            remarks.append(f"{name}: left out, its unit is not known; {say}")
+            remarks.append(f"{name}: omitted, its unit is unknown; {say}")
             values = values.drop(columns=quantity)
             continue
         values[quantity] *= UNITS[quantity][units[quantity]]
@@ -273,7 +273,8 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
 
 
 def _time_unit(values: pd.DataFrame, name: str) -> str:
-    """The unit of times whose name has none: told by what can only be a wall clock, else seconds when nothing else is likely."""
+    """The unit of times whose name has none: from values that can only be a wall clock, else seconds if no other unit
+    is likely."""
     times = values["time"].to_numpy()
     first = float(times[0])
     for unit, scale in UNITS["time"].items():
@@ -312,7 +313,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if said.interval_s and same_flow.any():
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
-            stated = f"{SIDECAR} says interval_s: {said.interval_s:g}"
+            stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
             raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
 
@@ -335,7 +336,7 @@ def _rate_unit(values: pd.DataFrame) -> str | None:
 def _flow(
     path: Path, label: str, rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]
 ) -> list[ObservedFlow]:
-    """The flow of rows in order of time; none when it never has bytes."""
+    """The flow of rows in order of time; None when it never has bytes."""
     t_s = rows["time"].to_numpy()
     if len(t_s) < 2:
         raise InputError("one row; at least two are needed")
@@ -366,13 +367,13 @@ def _flow(
 def _from_intervals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
-    """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are left out."""
+    """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are omitted."""
     t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
     known = in_bytes[~np.isnan(in_bytes)]
     only_rises = len(known) >= 5 and (np.diff(known) >= 0).all() and known[-1] > known[len(known) // 2] > known[0]
     if quantity == "bytes" and said.columns.bytes is None and only_rises:
         raise InputError(
-            f"{name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
+            f"{name}: never falls, as running totals do; write {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
             f"{name} when these are bytes of each interval"
         )
     starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
@@ -380,7 +381,7 @@ def _from_intervals(
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
     sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
     first = int(sent[0]) if len(sent) else len(in_bytes)
-    begins = int(t_s[0] == 0 and in_bytes[0] == 0)  # where the clock begins
+    begins = int(t_s[0] == 0 and in_bytes[0] == 0)  # the start of the clock
     found = readings.from_intervals(starts_s[first:], t_s[first:], in_bytes[first:])
     return (*found, len(sent) > 0 and first > begins)
 
@@ -388,7 +389,7 @@ def _from_intervals(
 def _from_totals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
-    """Readings of a running total; between readings with rows lost in between nothing was observed. None are left out."""
+    """Readings of a running total; readings with lost rows in between are a gap. No rows are omitted."""
     known = rows[quantity].notna().to_numpy()
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
     refuse_first(
@@ -421,7 +422,7 @@ def _from_totals(
 
 
 def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None:
-    """Running total, bytes and rate of a flow must say the same, but for its first row and for rows after lost ones."""
+    """Running total, bytes and rate of a flow must agree, except in its first row and in rows after lost ones."""
     length_s = np.diff(rows["time"].to_numpy())
     in_bytes = {
         "total_bytes": lambda totals: np.diff(totals),
@@ -452,7 +453,7 @@ def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]
         shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or PAYLOAD_BYTES
         if not said.link.payload_bytes:
             taken = f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}"
-            remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes says otherwise")
+            remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes overrides this")
     return shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
 
 
@@ -462,7 +463,7 @@ def _one_cc(rows: pd.DataFrame, table: Table) -> str:
     if len(names) > 1:
         raise InputError(f"{table.name_of('cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one")
     if names and not (re.sub("[_-]", "", names[0]).isalnum() and len(names[0]) <= 16):
-        raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic")
+        raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is not a name of an algorithm, such as cubic")
     return names[0].lower() if names else UNKNOWN_CC
 
 
@@ -515,7 +516,7 @@ def _numbers(column: pa.Array, name: str) -> np.ndarray:
 
 
 def _header(start: str) -> tuple[list[str], str, int]:
-    """Names in the first line, the delimiter, and how many lines come before the first row; no names when it is no table.
+    """Names in the first line, the delimiter, and the number of lines before the first row; no names if it is not a table.
 
     Lines with # may come first; the last of them is the header when it has as many fields as the first row.
     """
@@ -577,7 +578,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
 def _rows(block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table) -> pd.DataFrame:
     """The rows of a block whose first line is number ``line``."""
     if b"\0" in block:
-        raise InputError("holds bytes that are no text; give the table as UTF-8")
+        raise InputError("contains bytes that are not text; give the table as UTF-8")
     block = block.replace(b"\r\n", b"\n")
     lines = np.arange(line, line + block.count(b"\n"))
     if b"\n\n" in block or block.startswith(b"\n"):
@@ -625,7 +626,7 @@ def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) 
 
 
 def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame:
-    """Cells that are not all numbers: the time may be a date; anything else is refused by line and column."""
+    """Cells with other content than numbers: the time may be a date; other text is refused by line and column."""
     for name in table.numbers:
         cells = texts[name].str.strip()
         values = pd.to_numeric(cells.str.replace(decimal, "."), errors="coerce")
@@ -639,7 +640,7 @@ def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame
         refuse_first(
             wrong,
             lambda i, name=name, cells=cells: (
-                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is no number; correct it"
+                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is not a number; correct it"
             ),
         )
         texts[name] = values.astype(np.float64)

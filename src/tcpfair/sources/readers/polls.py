@@ -1,15 +1,15 @@
-"""Sockets as a kernel showed them poll by poll: what the readers of TCP_INFO, ``ss`` and tcp_probe share.
+"""Polls of a kernel's sockets: common code of the readers of TCP_INFO, ``ss`` and tcp_probe.
 
 A reader puts its polls into a `PollStore`, one table of bounded size. `candidates` makes an `ObservedFlow` of each socket with
-data, `observed` leaves out those that are no flows.
+data, `observed` omits those that are not flows.
 
-A poll sees a loss only afterwards, so a loss is dated by the first poll that shows it. For Reno and CUBIC the window at the loss
-follows from ssthresh by Linux's own rule. For others it is the largest polled window, which can miss the peak of slow start by
-half. An ssthresh that changes without retransmission is no loss: HyStart leaving slow start.
+A poll shows a loss only afterwards, so a loss has the time of the first poll that shows it. For Reno and CUBIC the
+window at the loss follows from ssthresh by Linux's own rule. For others it is the largest polled window, which can miss
+the peak of slow start by half. An ssthresh that changes without retransmission is not a loss: HyStart leaves slow start.
 
-ssthresh is a whole number, so two windows can have the same. Where that leaves open whether CUBIC's fast convergence
-acted (a loss at its last W_max or one packet below), the windows of the next epoch decide it. Where they cannot, W_max and
-K are NaN: undecided.
+ssthresh is an integer, so two windows can have the same one. If it is then ambiguous whether CUBIC's fast convergence
+acted (a loss at its last W_max or one packet below), the windows of the next epoch decide. If they cannot, W_max and K
+are NaN.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
     "cubic": kernel.cubic_cwnd_at_loss_pkts,
 }
 
-MAX_ROWS = 4_000_000  # of polls in memory, 60 bytes each and as much again in the flows; beyond it they are thinned
+MAX_ROWS = 4_000_000  # of polls in memory, 60 bytes each and as much again in the flows; above it they are thinned
 MAX_POLLS = 30_000_000
 MAX_SOCKETS = 100_000
 MAX_ALGORITHMS = 1000
@@ -81,8 +81,8 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
     """Losses, timeouts and ends of recovery of one socket, with polls at ``t_s`` (polls,): the columns `EVENTS`.
 
     Of a loss, cwnd_after is ssthresh, at which Linux's recovery ends; w_max and k_s are CUBIC's by the kernel's rule
-    and constants (`tcpfair.models.kernel`), NaN for other algorithms, after a timeout, which makes CUBIC forget, and
-    where a tie of integer windows stays undecided.
+    and constants (`tcpfair.models.kernel`), NaN for other algorithms, after a timeout, which resets CUBIC, and for an
+    undecided tie of integer windows.
     """
     cc = polls["cc"].iloc[0]
     cwnd_pkts, ssthresh_pkts = polls["cwnd"].to_numpy(), polls["ssthresh"].to_numpy()
@@ -92,7 +92,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
     epoch_start = 0
     for i in np.flatnonzero(lost | timed_out | recovered):
         if lost[i] or timed_out[i]:
-            # of two cuts in consecutive polls the second's epoch has the first's poll
+            # for two reductions in consecutive polls the second's epoch has the first's poll
             before_pkts = int(cwnd_pkts[epoch_start:i].max()) if i > epoch_start else int(cwnd_pkts[i])
             if lost[i] and cc in CWND_AT_LOSS:
                 before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i]))
@@ -112,7 +112,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
 
 
 def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which polls are the first to show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
+    """The first polls that show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
     state = polls["ca_state"].to_numpy()
     before = np.concatenate([state[:1], state[:-1]])
     cut, resent = (np.r_[0, np.diff(polls[name].to_numpy())] for name in ("ssthresh", "total_retrans"))
@@ -124,7 +124,7 @@ def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.ndarray) -> Floats:
-    """W_max in packets after each event (events,); NaN for what is no loss, and where nothing decides.
+    """W_max in packets after each event (events,); NaN for other events, and if undecided.
 
     Each loss has the windows that its ssthresh allows, each W_max before it the values that are still possible. While
     both answers to "below the last W_max?" are possible, the growth after the loss decides.
@@ -143,7 +143,7 @@ def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.
         for one in at_loss:
             for other in last:
                 possible.setdefault(one < other, set()).add(kernel.cubic_w_max_pkts(one, other))
-        if len(possible) > 1 and "min_rtt_us" in polls:  # which not every source polls
+        if len(possible) > 1 and "min_rtt_us" in polls:  # which some sources lack
             possible = _by_growth(polls, t_s, cut, row, after_pkts, possible)
         if len(possible) == 1:
             # of the two windows with one ssthresh the smaller is stored, as in cwnd_before
@@ -155,7 +155,7 @@ def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.
 def _by_growth(
     polls: pd.DataFrame, t_s: Floats, cut: np.ndarray, row: int, after_pkts: float, possible: dict[bool, set[int]]
 ) -> dict[bool, set[int]]:
-    """That of ``possible`` whose curve the windows between this loss and the next follow; both when that is not clear."""
+    """That of ``possible`` whose curve the windows between this loss and the next follow; both when ambiguous."""
     state, cwnd_pkts = polls["ca_state"].to_numpy(), polls["cwnd"].to_numpy(dtype=np.float64)
     later = cut[row + 1 :][cut[row + 1 :] >= 0]
     stop = int(later[0]) if len(later) else len(t_s)
@@ -180,7 +180,7 @@ def _by_growth(
 
 
 class Socket(NamedTuple):
-    """One end of a connection, by which it differs from others; what a tool does not show is ''."""
+    """One end of a connection, as its identity; '' for values that a tool does not show."""
 
     local: str  # address with port, or the port alone
     peer: str
@@ -188,11 +188,11 @@ class Socket(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """What is known of the clock of a recording."""
+    """The clock of a recording."""
 
-    is_wall: bool  # seconds since 1970; else only differences mean something
+    is_wall: bool  # seconds since 1970; else only differences are meaningful
     error_s: float = 0.0
-    steps_s: tuple[float, ...] = ()  # on this clock, put right
+    steps_s: tuple[float, ...] = ()  # on this clock, corrected
 
 
 STORED = {
@@ -207,7 +207,7 @@ STORED = {
     "total_retrans": np.uint32,
     "bytes_acked": np.int64,
     "bytes_received": np.int64,
-    "busy_ms": np.uint32,  # how long data were in flight
+    "busy_ms": np.uint32,  # time with data in flight
     "flight": np.uint32,  # bytes
 }
 _KEPT_ON_CHANGE = ("cc", "ca_state", "ssthresh", "total_retrans")
@@ -216,9 +216,9 @@ _KEPT_ON_CHANGE = ("cc", "ca_state", "ssthresh", "total_retrans")
 class PollStore:
     """The table of all polls of all sockets of one recording; memory is bounded by thinning it in time.
 
-    While it has more than ``MAX_ROWS``, of each socket the last poll in ever longer intervals is kept, and all polls
-    around a change of state, ssthresh or retransmissions, so that no loss is missed. A ``bin_s`` thins it to such intervals
-    in any case. ``times_s`` are the times of the polls, on ``clock``.
+    While it has more than ``MAX_ROWS``, it keeps for each socket only the last poll in ever longer intervals, and all
+    polls around a change of state, ssthresh or retransmissions, so that no loss is missed. A ``bin_s`` thins it to such
+    intervals in any case. ``times_s`` are the times of the polls, on ``clock``.
     """
 
     def __init__(self, path: Path, clock: Clock, bin_s: float = 0.0) -> None:
@@ -230,21 +230,21 @@ class PollStore:
         self._parts = [pd.DataFrame({name: np.zeros(0, kind) for name, kind in STORED.items()})]
 
     def polls(self, times_s: Sequence[float] | Floats) -> int:
-        """Begin polls at these times; the number of the last. Raises InputError for more than any test has."""
+        """Begin polls at these times; return the number of the last. Raises InputError for too many."""
         refuse_more(len(self.times_s) + len(times_s), MAX_POLLS, "polls; give the recording in parts")
         self.times_s.extend(times_s)
         return len(self.times_s) - 1
 
     def socket(self, key: Socket) -> int:
-        """Number of a socket. Raises InputError for more than any test has."""
+        """Number of a socket. Raises InputError for too many."""
         number = self.sockets.setdefault(key, len(self.sockets))
         refuse_more(len(self.sockets), MAX_SOCKETS, "sockets; poll the ports of the flows only")
         return number
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
-        """Append rows: arrays of one length in the columns `STORED`; one that is missing is 0, which means not shown.
+        """Append rows: arrays of one length in the columns `STORED`; a missing one is 0, which means not shown.
 
-        ``cc`` has names. Raises InputError for more of them than any test has.
+        ``cc`` has names. Raises InputError for too many of them.
         """
         rows = {name: columns[name] if name in columns else np.zeros(len(columns["socket"])) for name in STORED}
         codes, names = pd.factorize(rows["cc"])
@@ -264,13 +264,13 @@ class PollStore:
         return sum(map(len, self._parts))
 
     def table(self) -> pd.DataFrame:
-        """All rows, socket by socket, in the order in which they came."""
+        """All rows, socket by socket, in their original order."""
         if len(self._parts) > 1:
             self._parts = [pd.concat(self._parts).sort_values("socket", kind="stable", ignore_index=True)]
         return self._parts[0]
 
     def keep(self, is_wanted: np.ndarray) -> None:
-        """Keep the rows of `table` that a mask names."""
+        """Keep the rows of `table` in a mask."""
         self._parts = [self.table()[is_wanted].reset_index(drop=True)]
 
     def thin(self) -> None:
@@ -298,9 +298,9 @@ class PollStore:
 
 
 class _Pair(NamedTuple):
-    """One direction of a connection, and the numbers of the sockets of both ends as far as they were polled."""
+    """One direction of a connection, and the numbers of the sockets of both ends, if polled."""
 
-    ends: tuple[str, str]  # who sends, and to whom
+    ends: tuple[str, str]  # sender and receiver
     sender: int | None
     receiver: int | None
 
@@ -310,13 +310,13 @@ class _Pair(NamedTuple):
         return (self.sender, "bytes_acked") if self.receiver is None else (self.receiver, "bytes_received")
 
 
-States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state from what the tool shows of it
+States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state, from the tool's output
 
 
 def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> list[ObservedFlow]:
     """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
 
-    Raises InputError for counters that run backwards, an algorithm that changes, one poll alone.
+    Raises InputError for counters that run backwards, an algorithm that changes, or a single poll.
     """
     store.thin()
     of_socket = store.table().groupby("socket")
@@ -331,7 +331,7 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
         local = keys[counts.index[~is_known][-1]].local
         raise InputError(f"one poll of the data connection {local}; at least two are needed")
     totals = [rise.at[pair.counted] for pair in pairs]
-    # smaller ones will be left out, and need no windows
+    # smaller ones are omitted, and need no windows
     small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
     names = unique_names([pair.ends for pair in pairs])
     found = []
@@ -369,7 +369,7 @@ def _both_ends(
 def _candidate(
     store: PollStore, said: Sidecar, state: States | None, name: str, pair: _Pair, key: Socket, is_large: bool
 ) -> ObservedFlow:
-    """One direction; of a small one that trace.yaml does not name the windows are left out."""
+    """One direction; without windows for a small one that trace.yaml does not name."""
     counted, counter = pair.counted
     is_received = counted == pair.receiver
     rows, polls = store.rows(counted), None
@@ -390,7 +390,7 @@ def _candidate(
         # an earlier poll did not show it yet
         before_s = float(store.times_s[first_poll - 1])
         before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
-    busy_ms = np.zeros(len(t_s)) if is_received else rows["busy_ms"].to_numpy()  # a receiver's own data are others
+    busy_ms = np.zeros(len(t_s)) if is_received else rows["busy_ms"].to_numpy()  # a receiver's own data differ
     t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
     if t_s[-1] - t_s[0] > MAX_SPAN_S:
         raise InputError(f"lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
@@ -439,7 +439,7 @@ def _sender(rows: pd.DataFrame, state: States | None, stated: SaidFlow) -> pd.Da
 
 
 def _check_counter(rows: pd.DataFrame, name: str) -> None:
-    """Raise InputError when a counter of bytes runs backwards or faster than any link."""
+    """Raise InputError when a counter of bytes runs backwards or rises faster than any link."""
     values = rows[name].to_numpy()
     rises, steps_s = np.diff(values), np.diff(rows["t_s"])
     order = "but it counts; give one recording, in order of time"
@@ -455,10 +455,10 @@ def _from_first_data(
 ) -> tuple[Floats, Floats]:
     """Times and running totals from the moment at which the flow began, a round trip before its first data were delivered.
 
-    That is where iperf3's receiver begins to count and a capture shows the first data leaving; the connection is older, by
-    some round trips when iperf3 agrees on the test. ``before_s``: a poll before the first that did not show the connection.
-    Of a flow that was there already the first poll is the beginning. Between two polls the kernel's count of the time with
-    data in flight gives the moment to a few ms; without it, the middle is assumed.
+    Then iperf3's receiver begins to count and a capture shows the first data leaving. The connection is older, by some
+    round trips when iperf3 negotiates the test. ``before_s``: a poll before the first, which did not show the
+    connection. For a flow that already existed the first poll is the beginning. Between two polls the kernel's count of
+    the time with data in flight gives the moment to a few ms; without it, the middle is assumed.
     """
     is_data = values > COOKIE_BYTES
     first = int(np.argmax(is_data))
@@ -482,7 +482,7 @@ def _from_first_data(
 
 
 def _interval_s(polled_s: float) -> float:
-    """The interval of a trace that suits polls so far apart: seconds are to be whole numbers of it, or it of seconds."""
+    """The interval of a trace for this spacing of polls: it divides a second, or is a multiple of one."""
     if polled_s > 1 / 1.05:
         return float(int(1.05 * polled_s))
     parts = next((n for n in PARTS_OF_SECOND if 1 / n <= 1.05 * polled_s), PARTS_OF_SECOND[-1])
@@ -499,16 +499,16 @@ def smallest_rtt_s(polls: pd.DataFrame) -> float:
 
 
 def gaps(times_s: Floats) -> tuple[tuple[float, float], ...]:
-    """From and to of each pair of polls that are much farther apart than the others."""
+    """From and to of each pair of polls that are much further apart than the others."""
     steps_s = np.diff(times_s)
     limit_s = max(3 * float(np.median(steps_s)), 1.0)
     return tuple((float(times_s[i]), float(times_s[i + 1])) for i in np.flatnonzero(steps_s > limit_s))
 
 
 def identity(source: str, target: str, cookie: str, clock_s: float | None) -> frozenset[str]:
-    """What makes a connection itself: both addresses with ports, and its start as far as polls tell it.
+    """Identity of a connection: both addresses with ports, and its start by the polls.
 
-    Of two recordings of one connection one may see it some polls later: the starts fall into overlapping intervals of
+    Of two recordings of one connection, one may show it some polls later: the starts fall into overlapping intervals of
     4 s, of which two that are less than 2 s apart share one.
     """
     if not (source and target):
@@ -535,12 +535,12 @@ def unique_names(ends: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
-    """What trace.yaml states of a flow, which it names with its file if there are several."""
+    """The statement of trace.yaml on a flow, named with its file if it has several."""
     in_folder = said.of(f"{path.name}#{name}")
     return in_folder if in_folder in said.flows else said.of(name)
 
 
-# --- which of them are flows ---------------------------------------------------------------------------------------
+# --- selection of flows ---------------------------------------------------------------------------------------
 
 
 def _without_control_connections(
@@ -548,8 +548,9 @@ def _without_control_connections(
 ) -> tuple[list[ObservedFlow], list[str]]:
     """Candidates that are flows, and remarks on those that are not.
 
-    Left out are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
-    few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
+    Omitted are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
+    few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml
+    names.
     """
     about = [  # bytes, when it begins on the clock of the file, hosts
         (
@@ -587,7 +588,7 @@ def observed(
     remarks: tuple[Sequence[str], Sequence[str]] = ((), ()),
     counter: str = "bytes_acked",
 ) -> Observed:
-    """The flows among candidates, with remarks before and after those on what was left out.
+    """The flows among candidates, with remarks before and after those on omissions.
 
     Raises InputError, which ends with ``advice``, when no connection carried data.
     """

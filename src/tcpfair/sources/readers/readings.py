@@ -1,4 +1,4 @@
-"""Readings of running totals out of what tools write down instead: intervals with their bytes, single packets, events."""
+"""Readings of running totals from other forms of output: intervals with their bytes, single packets, events."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MAX_READINGS = 3_000_000  # of all flows together, in less than 1 GB: a day at 0
 MAX_OF_FLOW = 864_000  # of one flow: a day at 0.1 s
 MAX_PACKETS = 20_000_000  # of all flows together
 MAX_FLOWS = 10_000
-MAX_BPS = 1e13  # no link has ten terabits a second
+MAX_BPS = 1e13  # above the rate of any link
 MAX_TOTAL_BYTES = 2.0**62
 WALL_CLOCK_S = (946_684_800.0, 4_102_444_800.0)  # 2000 to 2100: times in here are seconds since 1970
 PACKET_BIN_S = 0.01
 LINK_BIN_S = 0.1
-PACKET_INTERVAL_S = 0.1  # packets have no intervals of their own; trace.yaml's interval_s says others
-GAP = 1.5  # a spacing that is this many usual ones has lost a row
+PACKET_INTERVAL_S = 0.1  # packets have no intervals; interval_s of trace.yaml overrides this
+GAP = 1.5  # a spacing of this many usual ones means a lost row
 # spacings are even when nearly all are whole multiples of the usual one, to a tenth of it, and most are that one
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
 
 
 def refuse_more(count: int, most: int, what: str) -> None:
-    """Raise InputError for more than ``most`` of ``what``, which goes on with what to give."""
+    """Raise InputError for more than ``most`` of ``what``, which continues with the remedy."""
     if count > most:
         raise InputError(f"more than {most} {what}")
 
@@ -45,7 +45,7 @@ def check_span(first_s: float, last_s: float) -> None:
 
 
 def is_wall_clock(first_s: float) -> bool:
-    """Whether a time in seconds can only be one since 1970."""
+    """Whether a time in seconds can only be a wall clock."""
     return WALL_CLOCK_S[0] <= first_s <= WALL_CLOCK_S[1]
 
 
@@ -59,11 +59,11 @@ def flow_of(
     gaps_s: Gaps = (),
     **known: object,
 ) -> ObservedFlow:
-    """The flow of (times, running totals), with its windows on the same clock and what else is ``known`` of it.
+    """The flow of (times, running totals), with its windows on the same clock and further ``known`` fields.
 
     Times that can only be a wall clock count from the first of them; the smallest RTT is that of the windows.
 
-    Raises InputError for what is longer than a day, and for more bytes than any tool counts.
+    Raises InputError for more than a day, and for too many bytes.
     """
     times_s, total_bytes = readings
     check_span(times_s[0], times_s[-1])
@@ -86,7 +86,7 @@ def flow_of(
 
 
 def usual_spacing(times_s: Floats) -> tuple[float, bool]:
-    """The median spacing of increasing times, in s, and whether spacings are even but for lost rows; at least two times."""
+    """The median spacing of increasing times, in s, and whether spacings are even except for lost rows; at least two times."""
     spacing_s = np.diff(times_s)
     usual_s = float(np.median(spacing_s))
     multiples = np.round(spacing_s / usual_s)
@@ -97,8 +97,8 @@ def usual_spacing(times_s: Floats) -> tuple[float, bool]:
 def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[Floats, Floats, Gaps]:
     """Times, running totals and gaps of intervals in order, each with its bytes; NaN bytes were not observed.
 
-    Intervals may touch; where one begins after the end of the one before, nothing was observed in between. The total stays
-    in a gap. Intervals not observed at the beginning and at the end are left out. Shapes (intervals,) in, (readings,) out.
+    Intervals may touch; if one begins after the end of the one before, the time in between is a gap, in which the total
+    stays. Unobserved intervals at the beginning and at the end are omitted. Shapes (intervals,) in, (readings,) out.
     """
     seen = np.flatnonzero(~np.isnan(in_bytes))
     if not len(seen):
@@ -119,8 +119,8 @@ def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[
 def gathered(packets: Sequence[tuple[Floats, Floats]], start_s: float, stop_s: float) -> tuple[Floats, list[Floats]]:
     """Times and running totals, one for each pair of (times, bytes) of single packets, all between start and stop.
 
-    Packets are gathered in bins of `PACKET_BIN_S`, of ten times that where there would be too many; a total rises within
-    the bins that have packets and nowhere else. Start and stop are readings too.
+    Packets are gathered in bins of `PACKET_BIN_S`, or ten times that if there would be too many; a total rises only
+    within bins that have packets. Start and stop are readings too.
     """
     bin_s = PACKET_BIN_S
     while True:
@@ -132,7 +132,7 @@ def gathered(packets: Sequence[tuple[Floats, Floats]], start_s: float, stop_s: f
     from_s = np.clip(used * bin_s, start_s, stop_s)
     to_s = np.clip((used + 1) * bin_s, start_s, stop_s)
     times_s = np.concatenate([[start_s], np.column_stack([from_s, to_s]).ravel(), [stop_s]])
-    keep = np.concatenate([np.diff(times_s) > 0, [True]])  # of two readings at one time the later has more bytes
+    keep = np.concatenate([np.diff(times_s) > 0, [True]])  # the later of two readings at one time has more bytes
     totals = []
     for (_, in_bytes), places in zip(packets, bins, strict=True):
         risen = np.cumsum(np.bincount(np.searchsorted(used, places), in_bytes, len(used)))
@@ -156,5 +156,5 @@ def link_table(changes: pd.DataFrame, bins: int) -> pd.DataFrame:
 
 
 def bins_of(t_s: np.ndarray) -> np.ndarray:
-    """In which bin of `LINK_BIN_S` times are."""
+    """The bins of `LINK_BIN_S` of times."""
     return np.floor(t_s / LINK_BIN_S + 1e-6).astype(np.int64)

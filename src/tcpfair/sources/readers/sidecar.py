@@ -1,4 +1,4 @@
-"""All that ``trace.yaml`` may state beside a tool's own file: what holds for any trace, and what is needed to read the file."""
+"""The schema of ``trace.yaml`` next to a tool's file: statements for any trace, and those needed to read the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ColumnName = Annotated[Label, BeforeValidator(lambda value: str(value) if type(v
 
 
 class SaidFlow(sidecar.SaidFlow):
-    """One flow, by the name that its file or tool gives it."""
+    """One flow, by its name in the file or tool."""
 
     start_s: NonNegative | None = Field(None, description="its start in the run, in s")
     stops_early: bool = Field(
@@ -26,7 +26,7 @@ class SaidFlow(sidecar.SaidFlow):
 
 
 class Columns(Strict):
-    """Plain tables (CSV, Parquet): which column is what, by its name or (without a header) its number from 1."""
+    """Plain tables (CSV, Parquet): the column of each quantity, by its name or (without a header) its number from 1."""
 
     time: ColumnName | None = None
     flow: ColumnName | None = None
@@ -72,12 +72,12 @@ class Sidecar(Said):
     interval_s: Positive | None = Field(None, description="length of the trace's intervals, in s")
 
     def of(self, name: str) -> SaidFlow:
-        """What is said of one flow; nothing when it is not listed."""
+        """The statement on one flow; empty when it is not listed."""
         return next((said for said in self.flows if said.flow == name), SaidFlow.model_construct(flow=name))
 
     @property
     def of_trace(self) -> Said:
-        """What can be applied to the trace once the recording has been read."""
+        """The statements that apply to the trace after the recording has been read."""
         of_flows = {"__all__": set(FLOWS_AT_IMPORT)}
         stated = self.model_dump(exclude={**dict.fromkeys(AT_IMPORT, True), "flows": of_flows})
         kept = [each for each, said in zip(stated["flows"], self.flows, strict=True) if not said.leave_out]
@@ -85,5 +85,5 @@ class Sidecar(Said):
 
 
 def load_sidecar(recording: Path) -> Sidecar:
-    """The sidecar of a recording; an empty one where there is none. Raises InputError with one line, file and field."""
+    """The sidecar of a recording; an empty one if it does not exist. Raises InputError with one line, file and field."""
     return sidecar.validated(Sidecar, sidecar.sidecar_values(recording), recording)

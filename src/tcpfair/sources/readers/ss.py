@@ -1,24 +1,24 @@
 """Logs of a loop around ``ss -ti`` (iproute2 since 4.1), with a time stamp at each poll; plain or packed.
 
 Read are one-line (``-O``) and multi-line output, with and without header, state and netid columns, ``-e`` (which shows the
-socket's cookie), ``-p``, ``-m``; of all versions, whose fields come and go: names and order are those of misc/ss.c. The
+socket's cookie), ``-p``, ``-m``; of all versions, whose fields differ: names and order are those of misc/ss.c. The
 stamp may be on a line of its own before each poll or, as ``ts`` of moreutils puts it, before each line:
 
 - seconds since 1970, with or without fraction (``date +%s.%N``, ``ts %.s``), or whole milli-, micro-, nanoseconds;
 - ISO 8601 (``date -Ins``, ``date --rfc-3339=ns``, ``date '+%F %T.%N'``), ``date`` in English, ``date -R``;
 - the default of ``ts`` (``Nov 14 22:13:20``), a time of day, or the time since the start (``ts -s``).
 
-Stamps without a year or time zone place nothing on the wall clock: then only differences count, and other recordings
+Stamps without a year or time zone give no wall clock: then only differences are used, and other recordings
 cannot be combined with this one. Stamps of whole seconds that several polls share are spread evenly over their second.
 
 Goodput is ``bytes_acked`` of the sender, or ``bytes_received`` where the receiver's socket is in the log: each direction of
-a connection is one flow, whose windows are the sender's. ss before iproute2 4.1 shows neither and is refused: windows alone
-are no goodput.
+a connection is one flow, whose windows are the sender's. ss before iproute2 4.1 shows neither and is refused: windows
+alone give no goodput.
 
-ss does not show the state of congestion control. A recovery is where packets are lost or retransmitted (``lost:``, the first
-number of ``retrans:``) after ssthresh fell or cwnd came down to it; a timeout where ``backoff:`` is shown with them, or a
-window of one packet. A timeout that ends before the next poll counts as a loss. ss leaves out
-an ssthresh of 65,535 packets or more, which reads as none. What was acknowledged after the last poll is not recorded.
+ss does not show the state of congestion control. A recovery is detected where packets are lost or retransmitted
+(``lost:``, the first number of ``retrans:``) after ssthresh fell or cwnd decreased to it; a timeout where ``backoff:``
+is shown with them, or a window of one packet. A timeout that ends before the next poll counts as a loss. ss omits an
+ssthresh of 65,535 packets or more, which reads as none. ACKs after the last poll are not recorded.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _MONTH = rb"(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 _TIME = rb"(?P<h>\d{1,2}):(?P<m>\d\d):(?P<s>\d\d)(?:[.,](?P<frac>\d{1,9}))?"
 _ZONE = rb"(?: ?(?P<zone>Z|[A-Z]{2,5}|[+-]\d\d:?\d\d))?"
-_ZONES_H = {  # abbreviations that mean one offset only; others (CST, IST, BST) are not guessed
+_ZONES_H = {  # unambiguous abbreviations; others (CST, IST, BST) are not guessed
     **dict.fromkeys((b"Z", b"UTC", b"GMT", b"WET"), 0),
     **{b"CET": 1, b"CEST": 2, b"WEST": 1, b"EET": 2, b"EEST": 3, b"MSK": 3, b"JST": 9, b"KST": 9},
     **{b"EST": -5, b"EDT": -4, b"CDT": -5, b"MST": -7, b"MDT": -6, b"PST": -8, b"PDT": -7, b"HST": -10},
@@ -68,7 +68,7 @@ _ZONES_H = {  # abbreviations that mean one offset only; others (CST, IST, BST) 
 
 
 class Stamp(NamedTuple):
-    """A time as it was written."""
+    """A time in its original form."""
 
     t_s: float
     is_wall: bool
@@ -98,7 +98,7 @@ _TAIL = re.compile(rb"[\]#*=\- \t\r]{0,20}")
 def _stamp(line: bytes, at: int, order: list[re.Pattern[bytes]]) -> tuple[Stamp | None, int]:
     """The time at a place of a line, and where it ends; the format that fits moves to the front of ``order``.
 
-    `dateutil` finds no end of a time, guesses at days before months, and drops zones that it has no information about.
+    `dateutil` does not find the end of a time, guesses the order of day and month, and drops unknown zones.
     """
     found = next((found for form in order if (found := form.match(line, at))), None)
     stamp = _parsed(found.groupdict()) if found else None
@@ -174,7 +174,7 @@ def sniff(path: Path) -> bool:
 
 
 def _line(line: bytes, order: list[re.Pattern[bytes]]) -> tuple[str, Stamp | None, re.Match[bytes] | None]:
-    """What a line of a log is, its stamp, and its socket.
+    """Kind of a line of a log, its stamp, and its socket.
 
     ``detail`` is more of the last socket, ``poll`` the beginning of a poll; others are ``socket`` and ``strange``.
     """
@@ -198,7 +198,7 @@ def _line(line: bytes, order: list[re.Pattern[bytes]]) -> tuple[str, Stamp | Non
 
 
 class _Log:
-    """What was read so far."""
+    """The data read so far."""
 
     def __init__(self, path: Path) -> None:
         self.store = PollStore(path, Clock(is_wall=True))
@@ -249,7 +249,7 @@ class _Log:
             socket = self._socket(line, found)
             self.records.append((socket, self._poll(socket), number, [line]))
             is_open, size = True, len(line)
-        self.cut = is_open and not line.endswith(b"\n")  # within its last socket: so may be its numbers
+        self.cut = is_open and not line.endswith(b"\n")  # within its last socket: its numbers may be truncated, too
         if self.cut:
             self.records.pop()
         self._take_fields()
@@ -284,7 +284,7 @@ class _Log:
         return len(self.store.times_s) - 1
 
     def _take_fields(self) -> None:
-        """Read the fields of the sockets since the last time, each field of all of them at once."""
+        """Read the fields of the sockets since the last call, one field of all of them at a time."""
         if not self.records:
             return
         sockets, polls, lines, texts = zip(*self.records, strict=True)
@@ -307,14 +307,14 @@ class _Log:
             numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
             for i in np.flatnonzero(numbers.is_null())[:1]:
                 text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
-                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
+                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is not a number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
             for i in np.flatnonzero(numbers > largest)[:1]:
                 raise InputError(f"{name}: {numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}")
             shown[key] = np.full(len(texts), -1, numbers.dtype)
             shown[key][of] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
-        # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
+        # SYN and FIN are acknowledged but not counted as sent, nor is data that a repaired socket sent before
         refuse_first(
             (acked > sent + 65_536) & (sent >= 0),
             lambda i: f"bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output",
@@ -373,7 +373,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     remarks = _set_clock(log)
     found = polled.candidates(log.store, said, _states)
     totals = {flow.ends: flow.total_bytes[-1] for flow in found}
-    # without the small direction of connections that carry a hundred times as much the other way
+    # without the small direction of connections that carry a hundred times as much in the other direction
     share = polled.CONTROL_SHARE
     flows = [flow for flow in found if flow.total_bytes[-1] >= share * totals.get(flow.ends[::-1], 0.0)]
     left = [
@@ -422,7 +422,7 @@ def _spread(times_s: Floats) -> Floats:
 
 
 def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
-    """Times that increase while any socket lives, and where they had to be changed."""
+    """Times that increase while any socket lives, and the places of corrections."""
     times_s = times_s.copy()
     steps_s: list[float] = []
     if len(times_s) > 2:
@@ -430,7 +430,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
         alone = np.flatnonzero((left < right) & ((middle < left) | (middle > right))) + 1
         if len(alone) > MAX_STEPS:
             raise InputError(f"time stamps: out of order {len(alone)} times; {ADVICE}")
-        for i in alone:  # one stamp alone is off, its neighbours are in order
+        for i in alone:  # only one stamp is wrong, its neighbours are in order
             if not times_s[i - 1] < times_s[i] < times_s[i + 1]:
                 times_s[i] = (times_s[i - 1] + times_s[i + 1]) / 2
                 steps_s.append(float(times_s[i]))
@@ -454,7 +454,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:
-    """The kernel's ca_state as far as ss shows it; ``ca_state`` of the rows is where something is being sent again."""
+    """The kernel's ca_state, derived from ss; ``ca_state`` of the rows marks retransmissions."""
     resending, cwnd, ssthresh = (rows[name].to_numpy() for name in ("ca_state", "cwnd", "ssthresh"))
     is_resending = resending >= CA_RECOVERY
     before = np.r_[False, is_resending[:-1]]

@@ -1,15 +1,15 @@
-"""Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, plain or packed.
+"""Polls of the Linux kernel's TCP_INFO as CSV: the values of ``ss -ti``, one line per socket and poll, plain or packed.
 
 Columns used: t (wall clock, s), sport, cc, ca_state, cwnd, ssthresh (packets), rtt_us, min_rtt_us, total_retrans,
 bytes_acked; if present also bytes_received (the receiver's own count), busy_us, which dates the first data, and
-saddr, daddr, dport, cookie, which tell connections apart. Other columns are ignored. The names are those of
+saddr, daddr, dport, cookie, which distinguish connections. Other columns are ignored. The names are those of
 ``struct tcp_info`` (include/uapi/linux/tcp.h) without their prefix. Lines are in the order of the polls.
 
 Every connection with data is a flow, by bytes_acked, or where the receiver was polled by its bytes_received. iperf3's
-control connections are left out. The first polls of a connection may show the system's algorithm, which iperf3 replaces
-before it sends data: they are left out too. `polls` describes when a loss was, and what is made of ssthresh.
+control connections are omitted. So are the first polls of a connection, which may show the system's algorithm before
+iperf3 replaces it. `polls` describes the times of losses and the use of ssthresh.
 
-Not recorded: what was acknowledged after the last poll, and in a file without saddr and daddr the hosts.
+Not recorded: ACKs after the last poll, and in a file without saddr and daddr the hosts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _header(path: Path) -> list[str]:
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
 
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
+    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
     store = _stored(path)
@@ -112,7 +112,7 @@ def _socket(row: dict[str, str | int]) -> Socket:
         for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
     cookie = str(row.get("cookie", ""))
-    # a port alone is no end of a connection that another recording could have too
+    # a port alone does not identify an end of a connection across recordings
     return Socket(local, peer, cookie) if row.get("saddr") or row.get("daddr") else Socket(local, "", cookie or peer)
 
 
@@ -122,7 +122,7 @@ def _socket(row: dict[str, str | int]) -> Socket:
 def read_polls(path: Path) -> pd.DataFrame:
     """The polls of the data connection in the columns of `COLUMNS`, t increasing.
 
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
+    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
     table = read_csv(path, COLUMNS)

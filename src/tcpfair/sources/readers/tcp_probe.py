@@ -1,4 +1,4 @@
-"""Text of the kernel's TCP probe: one line for each packet that a connection got, with its window at that moment.
+"""Text of the kernel's TCP probe: one line for each packet that a connection received, with its window then.
 
 Two forms, in any packing:
 
@@ -12,13 +12,13 @@ Goodput is the progress of snd_una, over the wraps of its 32 bits: the bytes ack
 packet of the line. Sockets that only receive show none and are left out. Of the many lines of a flow the last in 10 ms is
 kept, and those around losses.
 
-The probe prints the larger of ssthresh and three quarters of the window while nothing is being recovered; there only values
-that are not the latter are taken for ssthresh. A loss is an ssthresh set below the window (HyStart sets it to the window), or
-a window that comes down while ssthresh stays, as after two losses at one window; its recovery ends when all that was sent
-until then is acknowledged; with a window of one packet it is a timeout. Retransmissions, states and the algorithm are not
-told: say ``protocol`` in trace.yaml. Clocks are those of the kernel since boot, or of the module since its file was opened: no
-wall clock is known. The module's srtt is in jiffies before Linux 3.15 and in microseconds since; values that could be either
-are left out.
+Outside recovery the probe prints the larger of ssthresh and three quarters of the window; there only values other than
+the latter count as ssthresh. A loss is an ssthresh set below the window (HyStart sets it to the window), or a window
+that decreases while ssthresh stays, as after two losses at one window. Its recovery ends when all data sent until then
+is acknowledged; with a window of one packet it is a timeout. Retransmissions, states and the algorithm are missing:
+write ``protocol`` in trace.yaml. Clocks are those of the kernel since boot, or of the module since its file was opened:
+no wall clock is known. The module's srtt is in jiffies before Linux 3.15 and in microseconds since; values that could
+be either are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, 
 
 BIN_S = 0.01
 LATE_S = 1e-3  # lines of several processors may be out of order by less
-MICROSECONDS_AT_LEAST = 5000  # as jiffies seconds: no path has such an RTT
+MICROSECONDS_AT_LEAST = 5000  # in jiffies, seconds: no path has such an RTT
 BLOCK_BYTES = 4 << 20
 
 _END, _HEX, _COUNT = r"([^ \n]{3,64})", r"(?:0x)?([0-9a-f]{1,8})", r"(\d{1,10})"
@@ -71,7 +71,7 @@ def sniff(path: Path) -> bool:
     return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
-# of the last line of a socket, and of all before: what a first line follows
+# of the last line of a socket, and of all before it
 _FIRST = {"bytes_acked": 0, "known": INFINITE_SSTHRESH, "recover_until": 0, "cut_ssthresh": 0, "cuts": 0}
 
 
@@ -173,7 +173,7 @@ class _Log:
             cuts[i] = 1
             recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
             in_recovery[i : np.searchsorted(acked, recover_until)] = True
-        # in a recovery it is printed as it is, even when it happens to be three quarters of the window
+        # in a recovery it is printed unchanged, even if it equals three quarters of the window
         known = _filled(ssthresh, is_set | in_recovery, last["known"])
         rows = rows.assign(
             t_s=np.maximum.accumulate(np.maximum(times_s, last["t_s"])),
@@ -186,7 +186,7 @@ class _Log:
 
 
 def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
-    """The latest known value, ``first`` before there is one."""
+    """The latest known value, or ``first``."""
     place = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
     return np.where(place >= 0, values[np.maximum(place, 0)], first)
 
@@ -219,7 +219,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 
 def _module_rtts(log: _Log) -> list[str]:
-    """Leave the module's srtt out where its unit is not clear."""
+    """Omit the module's srtt if its unit is ambiguous."""
     rows = log.store.table()
     known = rows["rtt_us"][rows["rtt_us"] > 0]
     if not len(known) or np.median(known) >= MICROSECONDS_AT_LEAST:
@@ -236,7 +236,7 @@ def _drop_receivers_and_twins(store: PollStore) -> None:
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:
-    """The kernel's ca_state as far as the probe shows it: from each cut until what was in flight is acknowledged."""
+    """The kernel's ca_state, derived from the probe: from each reduction until the data in flight is acknowledged."""
     cwnd, acked, flight, cuts = (rows[name].to_numpy() for name in ("cwnd", "bytes_acked", "flight", "total_retrans"))
     state = np.full(len(cwnd), CA_OPEN)
     for i in np.flatnonzero(np.diff(cuts) > 0) + 1:

@@ -1,6 +1,6 @@
 """One run of the testbed: a dumbbell of Linux network namespaces, as a folder.
 
-``meta.json``           what was run: rate, RTTs, algorithms, start times, buffer, wall clock of t = 0
+``meta.json``           the run: rate, RTTs, algorithms, start times, buffer, wall clock of t = 0
 ``flowN.iperf.json``    iperf3's report of flow N = 1, 2, ...; one per flow of meta.json, or the run is refused
 ``sN.tcp.csv``          TCP_INFO polls at the sender of flow N; optional, gives windows and events
 ``queue.csv``           counters of the bottleneck queue; optional, gives the link
@@ -36,11 +36,11 @@ NAME = "testbed"
 ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
 
 META = "meta.json"
-UNUSED = "not used"  # begins the remark that names files beside a recording
+UNUSED = "not used"  # begins the remark on additional files of a recording
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP
 PAYLOAD_BYTES = 1448  # 1500 less IP and TCP headers with timestamps
-RTT_SLACK_S = 0.005  # what hosts and clocks add to a round trip
-FEW_PKTS = 20  # sent again needlessly, or dropped and not yet sent again when the polls ended
+RTT_SLACK_S = 0.005  # addition of hosts and clocks to a round trip
+FEW_PKTS = 20  # retransmitted needlessly, or dropped and not yet retransmitted when the polls ended
 QUEUE_COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
     "backlog": ("float64", 0, 1e12),
@@ -53,7 +53,7 @@ NonNegative = Annotated[float, Field(ge=0, le=1e13, allow_inf_nan=False)]
 
 
 class Meta(BaseModel):
-    """The part of ``meta.json`` that is used; ``rtt`` in ms, ``start`` and ``dur`` in s, ``rate`` in bit/s."""
+    """The used part of ``meta.json``; ``rtt`` in ms, ``start`` and ``dur`` in s, ``rate`` in bit/s."""
 
     rate: Positive
     rtt: list[Positive] = Field(min_length=1)
@@ -129,8 +129,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     if queue_file:
         with located(queue_file):
             link = _link(queue_file, meta)
-            # what the queue dropped is what the senders sent again, but for what was needless or is still to be sent
-            dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was made
+            # drops of the queue equal the senders' retransmissions, except needless and pending ones
+            dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was created
             is_unlike = abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS
             if len(polls_files) == len(flows) and is_unlike:
                 raise InputError(f"drops: {dropped} in all, but the senders sent {resent} packets again")
@@ -169,9 +169,9 @@ def _flow(folder: Path, flow_id: int, meta: Meta) -> ObservedFlow:
     planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
     end_s = start_s + report.stop_s
     if report.cc not in (planned_cc, iperf3.UNKNOWN_CC):
-        raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} says {planned_cc!r}")
+        raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} has {planned_cc!r}")
     if end_s < meta.dur - 0.5 * report.interval_s:
-        raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
+        raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} has {meta.dur:g} s")
     return ObservedFlow(
         name=f"flow{flow_id}",
         file=file,
@@ -188,9 +188,9 @@ def _flow(folder: Path, flow_id: int, meta: Meta) -> ObservedFlow:
 
 
 def _polled(flow: ObservedFlow, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
-    """A flow with the windows and events of its polls, and how many packets they say were sent again.
+    """A flow with the windows and events of its polls, and the number of retransmitted packets.
 
-    Bytes in time must be the report's and the RTT that of meta.json: else files were swapped, or t0 is another.
+    Bytes over time must match the report, and the RTT meta.json: otherwise files were swapped, or t0 is wrong.
     """
     polls = tcp_info.read_polls(path)
     t_s = _run_time_s(polls, meta) - flow.offset_s
@@ -198,18 +198,18 @@ def _polled(flow: ObservedFlow, path: Path, meta: Meta) -> tuple[ObservedFlow, i
     is_whole = acked[0] <= polled.COOKIE_BYTES
     conservation.refuse_other_bytes(flow, t_s, acked, f"{path}: bytes_acked", from_start=is_whole)
     smallest_s, queue_s = polled.smallest_rtt_s(polls), 0.0
-    if flow.offset_s > min(meta.start[: len(meta.cc)]):  # a full queue hides the RTT from who comes later
+    if flow.offset_s > min(meta.start[: len(meta.cc)]):  # with a full queue later flows do not measure the RTT
         queue_s = meta.buf_bytes * BITS_PER_BYTE / meta.rate
     if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
         says = f"an RTT of {flow.rtt_s * MS_PER_S:g} ms and a queue of {queue_s * MS_PER_S:.3g} ms"
         smallest = f"min_rtt_us: {smallest_s * MS_PER_S:.4g} ms"
-        raise InputError(f"{smallest}, but {META} says {says}; correct the one that is wrong")
+        raise InputError(f"{smallest}, but {META} has {says}; correct the one that is wrong")
     windows = pd.DataFrame({"t_s": t_s, **polled.windows(polls)})
     return replace(flow, windows=windows, events=polled.losses(polls, t_s)), int(polls["total_retrans"].iloc[-1])
 
 
 def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
-    """Column t, a wall clock, as time since the start of the run; InputError when it was another run."""
+    """Column t, a wall clock, as time since the start of the run; InputError for another run."""
     t_s = table["t"].to_numpy() - meta.t0
     if t_s[0] > meta.dur or t_s[-1] < 0:
         raise InputError(f"t: outside the run, which lasts {meta.dur:g} s from t0 = {meta.t0:.0f} in {META}")

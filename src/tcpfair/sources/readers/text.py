@@ -1,4 +1,4 @@
-"""Files of any tool, plain or packed with gzip, xz, bzip2 or zstd, told by their first bytes and never by their names."""
+"""Files of any tool, plain or packed with gzip, xz, bzip2 or zstd, recognised by their first bytes, never by their names."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tcpfair.sources.readers.sidecar import Sidecar
 
 HEAD_BYTES = 65_536
-# what is read whole, as JSON must be: an iperf3 report of a day has 100 MB; packed bombs end here
+# limit of files read at once, such as JSON: an iperf3 report of a day has 100 MB; limits compression bombs
 MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
 MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
-# a log of one poll over and over packs to a hundredth; what swells more than this is nothing but repetition
+# a log of identical polls packs to a hundredth; more than this is only repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -67,7 +67,7 @@ def _unpacked(raw: BinaryIO) -> tuple[str, BinaryIO]:
 def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
     """The content of a file, unpacked, in pieces of ``size_bytes`` (the last may be shorter): for files larger than memory.
 
-    Raises InputError when the file cannot be opened, is cut or damaged in its packing, or swells as no recording does.
+    Raises InputError when the file cannot be opened, is cut or damaged in its packing, or expands too much.
     """
     name, n_bytes = "", 0
     try:
@@ -143,7 +143,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def head_bytes(path: Path) -> bytes:
-    """The first bytes of a file, unpacked, of a cut one what it still holds; never raises, so that any file can be sniffed."""
+    """The first bytes of a file, unpacked, of a truncated one the rest; never raises, so that any file can be sniffed."""
     found = b""
     with contextlib.suppress(*_DAMAGED, OSError), path.open("rb") as raw:
         name, stream = _unpacked(raw)
@@ -153,7 +153,7 @@ def head_bytes(path: Path) -> bytes:
 
 
 def head(path: Path) -> str:
-    """The beginning of a file as text, '' when there is none; never raises, so that any file can be sniffed."""
+    """The beginning of a file as text, '' if it is missing; never raises, so that any file can be sniffed."""
     return head_bytes(path).decode("utf-8", errors="replace")
 
 
@@ -179,7 +179,7 @@ def naming_file(read: Callable[[Path, Sidecar], Observed]) -> Callable[[Path, Si
 
 
 def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
-    """A check that yields what is wrong, as a function of ``where`` and its arguments that raises InputError of the first."""
+    """A check that yields errors, as a function of ``where`` and its arguments that raises InputError with the first."""
 
     @wraps(check)
     def refuse(where: object, *args: object) -> None:
@@ -198,7 +198,7 @@ def validated(model: type[Model], values: object, where: object) -> Model:
 
 
 def refuse_first(odd: ArrayLike, says: Callable[[int], str], lines: Sequence[int] | None = None) -> None:
-    """Raise InputError with what ``says`` writes of the first row at which ``odd`` is true, after its line if there are some."""
+    """Raise InputError with the text of ``says`` for the first row where ``odd`` is true, after its line if available."""
     for row in np.flatnonzero(odd)[:1]:
         raise InputError(f"line {lines[row]}: {says(row)}" if lines is not None else says(row))
 
@@ -215,7 +215,7 @@ def decoding_json(path: Path) -> Iterator[None]:
 
 
 def read_json(path: Path, parse_constant: Callable[[str], float] | None = None) -> dict[str, Any]:
-    """A file that holds one JSON object; InputError when it is damaged or holds anything else.
+    """A file with one JSON object; InputError when it is damaged or has other content.
 
     ``parse_constant`` is given NaN and Infinity and may raise ValueError.
     """
@@ -244,7 +244,7 @@ def read_csv_blocks(
 ) -> Iterator[pd.DataFrame]:
     """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file.
 
-    Raises InputError as `read_csv` does, for all but a file without rows, of which there is no block.
+    Raises InputError as `read_csv` does, except for a file without rows, which has no block.
     """
     header = b""
     for line, block in line_blocks(path, size_bytes):
@@ -310,7 +310,7 @@ def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str])
 def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterator[tuple[np.ndarray, bytes]]:
     """Numbers of lines and the lines themselves, whole, piece by piece.
 
-    A last line without its end is left out and said in ``cut``, or refused where no list is given.
+    A last line without its end is omitted and noted in ``cut``, or refused without that list.
     """
     for line, block in line_blocks(path, size_bytes):
         whole, newline, rest = block.rpartition(b"\n")
@@ -324,19 +324,19 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
 
 
 class Form(NamedTuple):
-    """What a line is."""
+    """The form of a line."""
 
     separator: str
     columns: dict[str, type]  # type of each word
     bounds: dict[str, tuple[float, float]]  # least and largest of the numbers
-    pattern: re.Pattern[bytes]  # tells which line is none
-    wrong: str  # what is said of that one
-    may_go_on: bool = False  # further words are left out
+    pattern: re.Pattern[bytes]  # finds an invalid line
+    wrong: str  # message on that line
+    may_go_on: bool = False  # further words are ignored
 
     def table(self, block: bytes, lines: np.ndarray) -> pd.DataFrame:
         """A piece as a table with these columns and ``line``.
 
-        Raises InputError naming the first line that is none, or whose number is out of bounds.
+        Raises InputError naming the first invalid line, or the first with a number out of bounds.
         """
         try:
             with np.errstate(all="ignore"):
@@ -362,7 +362,7 @@ class Form(NamedTuple):
         return table
 
     def refuse(self, wrong: np.ndarray, block: bytes, lines: np.ndarray) -> None:
-        """Raise InputError for the first wrong row that has another pattern, or else the first; not when none is wrong."""
+        """Raise InputError for the first wrong row with another pattern, or else the first wrong row, if any."""
         texts, rows = block.split(b"\n"), np.flatnonzero(wrong)
         chosen = [row for row in rows if not self.pattern.fullmatch(texts[row])] or [*rows]
         for row in chosen[:1]:

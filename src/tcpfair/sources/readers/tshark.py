@@ -3,11 +3,11 @@
     tshark -r FILE -T fields -E header=y -E separator=, -e frame.time_epoch -e ip.src -e ip.dst -e tcp.srcport -e tcp.dstport \\
         -e tcp.seq -e tcp.ack -e tcp.len -e tcp.flags
 
-Any separator and quoting of -E; ipv6.src and ipv6.dst as well or instead; frame.time_relative where there is no wall clock.
-tcp.seq_raw with tcp.ack_raw, tcp.options.timestamp.tsval with .tsecr, tcp.window_size_value, ip.id and frame.number are used
-if present. Without timestamps and without the handshake the RTT lacks the sender's side of the capture. Without ip.id packets
-that occur twice look resent. Sequence numbers may be relative, which is tshark's default. What follows from the packets is in
-`packets`. Source: tshark(1) and the display filter reference, Wireshark 4.
+Any separator and quoting of -E; ipv6.src and ipv6.dst in addition or instead; frame.time_relative without a wall clock.
+tcp.seq_raw with tcp.ack_raw, tcp.options.timestamp.tsval with .tsecr, tcp.window_size_value, ip.id and frame.number are
+used if present. Without timestamps and without the handshake the RTT lacks the sender's side of the capture. Without
+ip.id duplicate packets look retransmitted. Sequence numbers may be relative, which is tshark's default. `packets`
+evaluates the packets. Source: tshark(1) and the display filter reference, Wireshark 4.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a table.
 
-    Raises InputError, naming column and line, for a missing column, a value that is no number or that no packet has, and as
+    Raises InputError, naming column and line, for a missing column, an invalid value, and as
     `Tracker` does.
     """
     table = _Table(path)
@@ -127,7 +127,7 @@ class _Table:
         self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
-        """Whether sequence numbers count from each connection's first: SYNs have number 0, or there are none to tell."""
+        """Whether sequence numbers are relative to each connection's first: SYNs have number 0, or none exists."""
         if self.columns["seq"] == "tcp.seq_raw":
             return False
         syns = packets[(packets["flags"] & frames.SYN) > 0]
@@ -168,7 +168,7 @@ class _Table:
         has = table[self.needed] != ""
         is_tcp = has.iloc[:, 3:].any(axis=1)  # UDP has no tcp.*
         alone = [*self.needed[1:], *(name for pair in self.addresses for name in pair)]
-        # headers within headers: tunnels, ICMP errors
+        # nested headers: tunnels, ICMP errors
         several = table[alone].apply(lambda cells: cells.str.contains(",", regex=False)).any(axis=1)
         self.counts[frames.NOT_TCP] += (~is_tcp).sum()
         self.counts[frames.DAMAGED] += (is_tcp & several).sum()
@@ -190,7 +190,7 @@ class _Table:
         return packets
 
     def _times_ns(self, cells: pd.Series) -> np.ndarray:
-        """Times to the nanosecond, which a float of seconds since 1970 does not hold."""
+        """Times to the nanosecond, which exceed the precision of a float of seconds since 1970."""
         times_s = self._numbers(cells, frames.MOST_SECONDS - 1)
         parts = cells.str.split(".", n=1)
         seconds, fractions = (
@@ -213,13 +213,13 @@ class _Table:
         return values
 
     def _whole(self, cells: pd.Series, most: int) -> np.ndarray:
-        """Cells as whole numbers, also those that tshark writes as 0x0010."""
+        """Cells as integers, including tshark's form 0x0010."""
         texts = cells[cells.str.startswith("0x")].unique()
         decimal = {text: str(int(text, 16)) for text in texts if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
         values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
         refuse_first(
             values % 1 > 0,
-            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is no whole number; give tshark's own numbers",
+            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not a whole number; give tshark's own numbers",
             cells.index,
         )
         return values.astype(np.int64).to_numpy()
@@ -233,12 +233,14 @@ class _Table:
         halves = [_half(text) for text in texts]
         is_bad = np.array([half is None for half in halves], bool)[codes]
         name = self.addresses[0][side]
-        refuse_first(is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is no address; give tshark's own", cells.index)
+        refuse_first(
+            is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is not an address; give tshark's own", cells.index
+        )
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
 
 def _half(text: str) -> tuple[int, int] | None:
-    """The two halves of an address, None of what is none."""
+    """The two halves of an address; None for an invalid one."""
     try:
         found = ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The refusal of a file that no reader recognises: which tool it is probably of, and the shortest table to make of it."""
+"""The error for a file that no reader recognises: its probable tool, and the shortest table to convert it to."""
 
 from __future__ import annotations
 

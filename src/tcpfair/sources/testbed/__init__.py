@@ -1,12 +1,12 @@
 """A real Linux kernel as a source of traces: a dumbbell of network namespaces on this machine, its flows iperf3's.
 
-`setup` describes a run, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
-``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses a run that differs from its
-description. The folder is read by `tcpfair.sources.readers.testbed`.
+`setup` describes a run, `programs` its requirements, `record` writes its folder (the stage in ``stage.py``, the wires
+in ``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses a run that
+differs from its description. The folder is read by `tcpfair.sources.readers.testbed`.
 
-Where a kernel differs from the engine, whatever the scenario: its hosts' jitter is their own; a flow's first data
-come four to five round trips after its start, since iperf3 has a control connection; iperf3 ends at a whole second, up to one
-after the end of the run. First arrivals are not known, so ``received_bytes`` is missing.
+Differences of a kernel from the engine in every scenario: the jitter of its hosts is their own; a flow's first data
+come four to five round trips after its start, because iperf3 has a control connection; iperf3 ends at a full second, up
+to one after the end of the run. First arrivals are unknown, so ``received_bytes`` is missing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tcpfair.sources.refusals import checked
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import setup_of
 
-ATTEMPTS = 4  # a run that is refused, as the machine paused, is recorded again
+ATTEMPTS = 4  # a run that is refused, for instance after a pause of the machine, is recorded again
 _MADE_OF = ("__init__.py", "setup.py", "record.py", "stage.py", "poll.py", "relay.c", "struct_ops.c", "cubic_k.bpf.c")
 _SET_UP_S = 4.0  # of a run, in addition to its duration
 
@@ -47,7 +47,7 @@ def tool_version() -> str:
 def recorded(scenario: Scenario, folder: Path) -> Path:
     """``folder`` with a recording of a scenario: an existing one, else a new one, with several attempts when it is refused.
 
-    Raises InputError when the machine cannot, or when all attempts were refused.
+    Raises InputError when the machine lacks a requirement, or when all attempts were refused.
     """
     for attempt in range(1, ATTEMPTS + 1):
         if folder.is_dir():
@@ -61,9 +61,9 @@ def recorded(scenario: Scenario, folder: Path) -> Path:
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
-    """Record ``specs`` one after another and gather their tables; all are checked before the first one runs.
+    """Record ``specs`` serially and combine their tables; all are checked before the first one runs.
 
-    Recordings are kept below results/ under the keys of their runs, and not made twice.
+    Recordings are stored below results/ under the keys of their runs, and reused.
     """
     provenance = {"backend": "testbed", "code": source_hash(), "tool": tool_version()}
     specs = checked(paper, experiment, specs, setup_of)
@@ -119,10 +119,10 @@ def gathered(made: list[Trace], provenance: dict) -> Trace:
 
 
 def source_hash() -> str:
-    """Digest of what makes a recording; the checks, which only refuse, are no part of it."""
+    """Digest of the code that makes a recording; the checks, which only refuse, are excluded."""
     return digest_of(Path(__file__).with_name(name) for name in _MADE_OF)
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:
-    """Seconds that ``specs`` take: they are recorded in real time."""
+    """Time of ``specs`` in s: they are recorded in real time."""
     return sum(spec.scenario.duration_s + _SET_UP_S for spec in specs)

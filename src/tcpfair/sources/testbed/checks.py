@@ -1,4 +1,4 @@
-"""Is a run of the testbed valid? Packets lost elsewhere, a host that paused or a wrong delay refuse it."""
+"""Validity of a run of the testbed: it is refused for packets lost elsewhere, a paused host or a wrong delay."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 RTT_WITHIN_MS = 1.0
 CEILING_SLACK = 1.002  # a token bucket's burst, and iperf3's clock
-LARGEST_PAUSE_S = 0.03  # of the relay: a packet that left later than this would have seen another queue
+LARGEST_PAUSE_S = 0.03  # of the relay: a packet that left later than this would have found another queue
 LARGEST_POLL_GAP_S = 0.25
 CLOCK_STEP_S = 0.002
-LARGEST_SENDER_SHARE = 0.05  # of the time, in which a sender's own buffer or program held it back
+LARGEST_SENDER_SHARE = 0.05  # of the time in which a sender's own buffer or program limited it
 _US_PER_S = 1e6
 _OPEN = 0  # enum tcp_ca_state
 _NOT_CARRIED = {
@@ -25,7 +25,7 @@ _NOT_CARRIED = {
     "unsent_pkts": "could not be sent",
     "full_rings_pkts": "found no room",
     "oversized_pkts": "were larger than a frame: an offload is on",
-    "strange_pkts": "were for nobody",
+    "strange_pkts": "had no receiver",
 }
 
 
@@ -36,14 +36,15 @@ class Counted:
     at_s: float  # from t = 0
     drops: int
     retransmissions: int
-    needless: int  # retransmissions that the receiver had already, as its duplicate SACKs say
+    needless: int  # retransmissions of data that the receiver had already, by its duplicate SACKs
 
 
 def counted(setup: Setup, t0_s: float, polls: Sequence[pd.DataFrame], queue: pd.DataFrame) -> Counted | None:
-    """Compare at the last moment at which nothing is in recovery and nothing was dropped for `_settle_s`.
+    """Compare at the last moment without a recovery and without a drop for `_settle_s`.
 
-    ``polls`` has a table of TCP_INFO for each sender, ``queue`` the bottleneck's counter; both have wall-clock ``t``. None when
-    there was no such moment. When flows end, their last packets are probed for, whether lost or not: that is left out.
+    ``polls`` has a table of TCP_INFO for each sender, ``queue`` the bottleneck's counter; both have wall-clock ``t``.
+    None without such a moment. At the end of flows their last packets are probed for, whether lost or not: these are
+    excluded.
     """
     moments = polls[0]["t"].drop_duplicates().to_numpy()
     moments = moments[moments <= t0_s + setup.duration_s]
@@ -55,11 +56,11 @@ def counted(setup: Setup, t0_s: float, polls: Sequence[pd.DataFrame], queue: pd.
         for _, own in table.groupby("sport"):
             t = own["t"].to_numpy()
             busy = ((own["ca_state"] != _OPEN) | (own["lost"] > 0) | (own["retrans"] > 0)).to_numpy()
-            # closed sockets keep their last counts: busy then means that their further retransmissions are unknown
+            # closed sockets keep their last counts: if busy, their further retransmissions are unknown
             quiet = quiet & ~(_known(t, busy, moments).astype(bool))
             retransmissions = retransmissions + _known(t, own["total_retrans"].to_numpy(), moments)
             needless = needless + _known(t, own["dsack_dups"].to_numpy(), moments)
-    # a drop after the last poll of the queue is not known yet
+    # a drop after the last poll of the queue is not counted yet
     quiet = quiet & (moments <= drop_t[-1]) if len(drop_t) else quiet
     if not quiet.any():
         return None
@@ -81,9 +82,9 @@ def faults(
     queue: pd.DataFrame,
     at: Counted | None,
 ) -> Iterator[str]:
-    """What is wrong with a run, one line each; none when it is valid.
+    """The faults of a run, one line each; none when it is valid.
 
-    ``result`` is what the stage found, ``delivered_bytes`` what the receiver of each flow got in all, ``at`` what was `counted`.
+    ``result`` is the stage's result, ``delivered_bytes`` the total at the receiver of each flow, ``at`` the result of `counted`.
     """
     relay = result["relay"]
     yield from (f"{relay[name]} packets {what} in the relay" for name, what in _NOT_CARRIED.items() if relay.get(name))
@@ -101,7 +102,7 @@ def faults(
 
 
 def _flow_faults(rtt_ms: float, runs_s: float, probe_ms: float, table: pd.DataFrame) -> Iterator[str]:
-    """What its probe and the polls of its TCP show of one flow."""
+    """The faults of one flow, by its probe and the polls of its TCP."""
     if not abs(probe_ms - rtt_ms) <= RTT_WITHIN_MS:
         yield f"a round trip takes {probe_ms:.2f} ms, set are {rtt_ms:g} ms"
     least_ms = table["min_rtt_us"].min() / MS_PER_S
@@ -121,16 +122,16 @@ def _flow_faults(rtt_ms: float, runs_s: float, probe_ms: float, table: pd.DataFr
 def _goodput_faults(
     setup: Setup, result: Mapping[str, Any], delivered_bytes: Sequence[float], queue: pd.DataFrame
 ) -> Iterator[str]:
-    """By the bottleneck's own counter: the flows' clocks start at different times."""
+    """By the bottleneck's counter, because the flows' clocks start at different times."""
     t, carried = queue["t"].to_numpy(), queue["bytes"].to_numpy()
     if len(t) < 2:
-        yield "the bottleneck was not watched"
+        yield "the bottleneck was not polled"
         return
     per_second = np.interp(np.arange(t[0], t[-1], 1.0), t, carried)
     span = min(5, len(per_second) - 1)
     if span > 0:
         most_bps = (per_second[span:] - per_second[:-span]).max() * BITS_PER_BYTE / span * WIRE_BYTES / FRAME_BYTES
-        # the relay counts what it takes in
+        # the relay counts accepted packets
         slack_bps = 0.0 if result["bottleneck"] == "tbf" else setup.limit_bytes * BITS_PER_BYTE / span
         if most_bps > CEILING_SLACK * setup.rate_bps + slack_bps:
             yield f"the bottleneck carried {most_bps / 1e6:.2f} Mb/s, set are {setup.rate_bps / 1e6:g}"
@@ -145,9 +146,9 @@ def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, a
             resent = f"{at.retransmissions} retransmitted"
             resent += f" ({at.needless} of them needless)" if at.needless else ""
             dropped = f"{at.drops} packets dropped at the bottleneck until {at.at_s:.1f} s"
-            yield f"{dropped}, {resent}: packets were lost elsewhere, or taken for lost"
+            yield f"{dropped}, {resent}: packets were lost elsewhere, or counted as lost"
         return
-    # never quiet: at the end, but for what was dropped too late to be sent again
+    # never quiet: at the end, except packets dropped too late to be retransmitted
     resent = sum(counters["RetransSegs"] for counters in result["counters"])
     needless = sum(counters.get("TCPDSACKRecv", 0) for counters in result["counters"])
     total = int(queue["drops"].iloc[-1]) if len(queue) else 0
@@ -158,5 +159,5 @@ def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, a
 
 
 def _settle_s(setup: Setup) -> float:
-    """After so long without a drop, senders that are not in recovery have noticed all of them."""
+    """The time without a drop after which senders outside recovery have detected all of them."""
     return 1.2 * (setup.longest_rtt_s + setup.longest_queue_s) + 0.05

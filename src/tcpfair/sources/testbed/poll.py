@@ -2,8 +2,8 @@
 
     python poll.py SPEC.json
 
-A script of its own (standard library only, started without the package): one process polls all namespaces, entering each
-once to open a netlink socket there. It ends on SIGTERM.
+A stand-alone script (standard library only): one process polls all namespaces, and enters each once to open a netlink
+socket there. It ends on SIGTERM.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ QUEUE_COLUMNS = "t,backlog,drops,bytes"
 
 
 def netlink_in(namespace: str, protocol: int) -> socket.socket:
-    """A netlink socket of a namespace, which stays there when this process goes elsewhere."""
+    """A netlink socket of a namespace; it stays there when this process enters another."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Path(namespace).open() as inside:
         if libc.setns(inside.fileno(), CLONE_NEWNET):
@@ -89,7 +89,7 @@ def tcp_lines(asked: socket.socket, port: int):
 
 def queue_line(asked: socket.socket, interface: int) -> str | None:
     """Backlog, drops and bytes of the root qdisc of an interface."""
-    # all of the answer, or the rest of it would be the answer to the next question
+    # read the complete answer, or its rest would answer the next request
     for body in list(dump(asked, RTM_GETQDISC, struct.pack("=BBHiIII", 0, 0, 0, interface, 0, 0, 0))):
         _, _, _, of, _, parent, _ = struct.unpack_from("=BBHiIII", body)
         stats = dict(attributes(body, 20)).get(TCA_STATS)
@@ -107,7 +107,8 @@ def begun(path: str, columns: str) -> TextIO:
 
 
 def main() -> None:
-    """Poll until SIGTERM. SPEC has period_s, senders [{namespace, port, file}] and, maybe, queue {namespace, interface, file}."""
+    """Poll until SIGTERM. SPEC has period_s, senders [{namespace, port, file}] and optionally queue {namespace,
+    interface, file}."""
     spec = json.loads(Path(sys.argv[1]).read_text())
     senders = []
     for sender in spec["senders"]:

@@ -1,4 +1,4 @@
-"""What a machine must have for the testbed, and its own programs, compiled at first use."""
+"""Requirements of the testbed, and its own programs, compiled at first use."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ TOOLS = {
     "mount": "mount",
 }
 BPF_TOOLS = {"clang": "clang", "bpftool": "bpftool"}
-OF_A_RUN = re.compile(r"tf\d+_[0-9a-f]+")  # a congestion control that a run registered for itself
+OF_A_RUN = re.compile(r"tf\d+_[0-9a-f]+")  # a congestion control that a run registered
 
 
 def missing(bpf: bool = False) -> str:
-    """Why the testbed cannot run here, in one line; empty when it can. ``bpf``: with CUBIC of another K."""
+    """The reason why the testbed cannot run here, in one line; empty when it can. ``bpf``: with CUBIC of another K."""
     if sys.platform != "linux":
         return f"the testbed needs Linux (this is {sys.platform})"
     lacking = {tool: package for tool, package in TOOLS.items() if _which(tool) is None}
@@ -56,7 +56,7 @@ def missing(bpf: bool = False) -> str:
 
 
 def require(bpf: bool = False) -> None:
-    """Raise InputError with what is missing."""
+    """Raise InputError that lists missing requirements."""
     why = missing(bpf)
     if why:
         raise InputError(why)
@@ -72,7 +72,7 @@ def require_cc(names: Iterable[str]) -> None:
 
 
 def _which(tool: str) -> str | None:
-    # root's directories are not on everybody's path
+    # root's directories are not on every user's path
     return shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin:/usr/bin:/bin")
 
 
@@ -82,7 +82,7 @@ def compiler() -> str | None:
 
 
 def has_netem() -> bool:
-    """Whether this kernel delays packets itself: tried on a loopback of a namespace that ends at once."""
+    """Whether this kernel has netem: tested on a loopback of a temporary namespace."""
     script = "ip link set lo up && tc qdisc add dev lo root netem delay 1ms"
     tried = subprocess.run(["unshare", "--net", "sh", "-c", script], capture_output=True, check=False)
     return tried.returncode == 0
@@ -106,7 +106,7 @@ def loader() -> Path:
 
 
 def bpf_object(cc: str) -> Path:
-    """CUBIC with another K, compiled for the running kernel. Raises InputError where clang refuses it."""
+    """CUBIC with another K, compiled for the running kernel. Raises InputError when clang refuses it."""
     constant = CONSTANT_K.fullmatch(cc)
     flag = "-DK_OF_RTT" if cc == K_OF_RTT else f"-DK_MS={constant[1] if constant else 0}"
     types = _vmlinux_header()
@@ -130,7 +130,7 @@ def _vmlinux_header() -> Path:
 
 
 def _compiled(name: str, sources: list[Path], before: list[str | None], after: list[Path | str]) -> Path:
-    """A program in the cache, made when its sources or its command have changed."""
+    """A program in the cache, rebuilt when its sources or its command have changed."""
     key = hashlib.sha256()
     for source in sources:
         key.update(source.read_bytes())
@@ -138,7 +138,7 @@ def _compiled(name: str, sources: list[Path], before: list[str | None], after: l
     path = _folder() / f"{name}-{key.hexdigest()[:16]}"
     if path.is_file():
         return path
-    with whole(path) as scratch:  # two may compile at once
+    with whole(path) as scratch:  # two processes may compile at once
         words = [*map(str, before), str(scratch), *map(str, after)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -148,7 +148,7 @@ def _compiled(name: str, sources: list[Path], before: list[str | None], after: l
 
 
 def _folder() -> Path:
-    return Path(os.environ["NUMBA_CACHE_DIR"]).parent / "testbed"  # beside the compiled engine
+    return Path(os.environ["NUMBA_CACHE_DIR"]).parent / "testbed"  # next to the compiled engine
 
 
 def _last_line(text: str) -> str:

@@ -67,12 +67,12 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         (inside / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
         try:
             read_any(inside)
-        except InputError as error:  # such as an iperf3 that got no processor for a second
+        except InputError as error:  # such as an iperf3 without a processor for a second
             said = str(error).replace(f"{inside}/", "")
             raise RefusedError(f"this run is refused: it cannot be read: {said}") from None
         inside.chmod(0o755)
         try:
-            inside.rename(folder)  # whole, or not there
+            inside.rename(folder)  # complete or missing
         except OSError:
             raise InputError(f"{folder}: was created meanwhile; give a new folder with --output") from None
         inside.mkdir()  # for the end of this block
@@ -80,7 +80,7 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
 
 
 def summary(setup: Setup, meta: Mapping[str, Any]) -> list[str]:
-    """What a person wants to know of a recording, line by line."""
+    """Summary of a recording, line by line."""
     probed, wanted = (f"{ms:.2f}" for ms in meta["rtt_probe_ms"]), (f"{flow.rtt_ms:g}" for flow in setup.flows)
     lines = [f"round trip {', '.join(probed)} ms, set {', '.join(wanted)}"]
     if at := meta.get("checked"):
@@ -92,7 +92,7 @@ def summary(setup: Setup, meta: Mapping[str, Any]) -> list[str]:
 
 
 def _sweep(place: Path) -> None:
-    """Remove what killed recordings left: their names have the process that made them."""
+    """Remove the remains of killed recordings: their names have the process id."""
     for left in place.glob(f"*.*.*{_UNFINISHED}"):
         pid = left.name.removesuffix(_UNFINISHED).split(".")[-2]
         if pid.isdigit() and not Path("/proc", pid).exists():
@@ -105,7 +105,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
     programs.require(bpf=bool(bpf))
     programs.require_cc(flow.cc for flow in setup.flows)
     bottleneck, delay = _places(setup)
-    # two testbeds at once, or one next to the remains of another, need different names
+    # simultaneous testbeds, and remains of another, need different names
     names = {cc: f"tf{number}_{os.urandom(5).hex()}"[:_NAME_LENGTH] for number, cc in enumerate(bpf)}
     struct_ops = [
         {"loader": str(programs.loader()), "object": str(programs.bpf_object(cc)), "name": names[cc], "label": cc}
@@ -127,7 +127,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
                 "cc": names.get(flow.cc, flow.cc),
                 "rtt_ms": flow.rtt_ms,
                 "start_s": flow.start_s,
-                "seconds": math.ceil(setup.duration_s - flow.start_s),  # iperf3 counts whole ones
+                "seconds": math.ceil(setup.duration_s - flow.start_s),  # iperf3 counts full ones
             }
             for flow in setup.flows
         ],
@@ -135,7 +135,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
 
 
 def _places(setup: Setup) -> tuple[str, str]:
-    """Where the bottleneck and the delays are. Raises InputError for netem on a kernel without it."""
+    """Placement of the bottleneck and the delays. Raises InputError for netem on a kernel without it."""
     if setup.delay == "netem" and not programs.has_netem():
         raise InputError("delay: this kernel has no netem; write delay: relay, or modprobe sch_netem")
     may_netem = setup.delay != "relay" and setup.bottleneck != "relay" and not setup.pcap
@@ -146,17 +146,17 @@ def _places(setup: Setup) -> tuple[str, str]:
 
 
 def command(plan: Path) -> list[str]:
-    """What runs a stage: all that it starts ends with it, and it ends with whoever started it, even if that is killed."""
+    """The command of a stage: its children end with it, and it ends with its parent, even if that is killed."""
     spaces = ["unshare", "--mount", "--pid", "--net", "--mount-proc", "--fork", "--kill-child=KILL"]
     return ["setpriv", "--pdeathsig", "KILL", *spaces, sys.executable, "-I", str(_STAGE), str(plan)]
 
 
 def _run_stage(plan: dict[str, Any], setup: Setup, folder: Path) -> dict[str, Any]:
-    """Run the stage to its end; what it found. Raises InputError with what it said when it failed."""
+    """Run the stage to its end and return its result. Raises InputError with its message when it fails."""
     file = folder / "plan.json"
     file.write_text(json.dumps({**plan, "folder": str(folder)}))
     longest_s = 3 * setup.duration_s + 120
-    # its own input is the lifeline: the stage ends when it closes
+    # the stage ends when its standard input closes
     with subprocess.Popen(
         command(file), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as stage:
@@ -212,14 +212,14 @@ def release() -> str:
 
 
 def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """``meta.json``: first what the reader takes, then what tells how good the run is."""
+    """``meta.json``: first the values for the reader, then those on the quality of the run."""
     return {
         "rate": setup.rate_bps,
         "rtt": [flow.rtt_ms for flow in setup.flows],
         "cc": [flow.cc for flow in setup.flows],
         "start": [flow.start_s for flow in setup.flows],
         "dur": setup.duration_s,
-        "bottleneck": "tbf" if plan["bottleneck"] == "tbf" else "wire",  # the word of earlier recordings
+        "bottleneck": "tbf" if plan["bottleneck"] == "tbf" else "wire",  # the name in earlier recordings
         "ovh": OVERHEAD_BYTES,
         "buf_bytes": setup.limit_bytes,
         "t0": result["t0"],
@@ -231,7 +231,7 @@ def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> d
 
 
 def _tables(folder: Path, setup: Setup) -> tuple[list[pd.DataFrame], pd.DataFrame, list[float]]:
-    """Polls of each sender, counters of the queue, and the bytes that each flow's receiver got."""
+    """Polls of each sender, counters of the queue, and the bytes at each flow's receiver."""
     polls, delivered_bytes = [], []
     for number, _ in enumerate(setup.flows, start=1):
         polls.append(pd.read_csv(folder / f"s{number}.tcp.csv"))

@@ -1,4 +1,4 @@
-"""What a run of the testbed is to be: from a file, from options, or from a scenario."""
+"""Description of a run of the testbed: from a file, from options, or from a scenario."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tcpfair.papers.scenario import Flow, Scenario, one_line
 from tcpfair.sources.refusals import refuse_unknown
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
-FRAME_BYTES = 1514  # Ethernet header and 1500 of IP: what the kernel's queues count
+FRAME_BYTES = 1514  # Ethernet header and 1500 of IP: the count of the kernel's queues
 OVERHEAD_BYTES = 24  # preamble, checksum and gap
 WIRE_BYTES = FRAME_BYTES + OVERHEAD_BYTES
 PAYLOAD_BYTES = 1448  # 1500 less IP and TCP headers with timestamps
-MOST_RATE_BPS = 1e9  # beyond it a packet's time is shorter than what the relay wakes for
-BURST_S = 0.5e-3  # what a token bucket saves up, so that a late timer costs nothing
+MOST_RATE_BPS = 1e9  # above it a packet's time is shorter than the relay's wake-up interval
+BURST_S = 0.5e-3  # a token bucket's reserve, so that a late timer has no effect
 
 KERNEL_CC = ("reno", "cubic", "bbr")
 K_OF_RTT, K_OF_KERNEL = "cubic_k_rtt", "cubic_k_kernel"
@@ -29,7 +29,7 @@ CONSTANT_K = re.compile(r"cubic_k_(\d{2,5})ms")  # 10 ms to 99 s
 
 
 def has_other_k(cc: str) -> bool:
-    """Whether a congestion control is the kernel's CUBIC with another K."""
+    """Whether a congestion control is the kernel's CUBIC with a modified K."""
     return cc in (K_OF_RTT, K_OF_KERNEL) or CONSTANT_K.fullmatch(cc) is not None
 
 
@@ -43,7 +43,7 @@ class _Strict(BaseModel):
 class TestbedFlow(_Strict):
     """One flow: iperf3 from a separate sender."""
 
-    __test__ = False  # not a class of tests
+    __test__ = False  # not a test class
 
     cc: str = Field(
         description="reno, cubic, bbr or another of the kernel's; cubic_k_rtt, cubic_k_5000ms: CUBIC's other K"
@@ -96,7 +96,7 @@ class Setup(_Strict):
 
     @property
     def limit_bytes(self) -> int:
-        """What the bottleneck's queue holds."""
+        """Size of the bottleneck's queue."""
         if self.buffer_bytes is not None:
             return self.buffer_bytes
         bdp = self.rate_bps / BITS_PER_BYTE * self.longest_rtt_s
@@ -104,12 +104,12 @@ class Setup(_Strict):
 
     @property
     def longest_queue_s(self) -> float:
-        """Of a token bucket, which counts frames alone; the relay's is a little shorter."""
+        """For a token bucket, which counts only frames; the relay's is slightly shorter."""
         return self.limit_bytes * BITS_PER_BYTE / self.rate_bps * WIRE_BYTES / FRAME_BYTES
 
     @property
     def ring_slots(self) -> int:
-        """Packets that can be on the way in one direction of one sender, with as many to spare: a power of two."""
+        """Twice the most packets in flight in one direction of one sender, as a power of two."""
         pkts = self.rate_bps / BITS_PER_BYTE / WIRE_BYTES * (self.longest_rtt_s + self.longest_queue_s)
         return 2 ** math.ceil(math.log2(max(2 * pkts, 4096)))
 
@@ -149,7 +149,7 @@ def of_options(given: dict[str, Any]) -> dict[str, Any]:
 # ---------------------------------------------------------------- scenarios
 
 _CC_OF_KERNEL = {"reno": "reno", "newreno": "reno", "sack": "reno", "cubic_linux_6": "cubic"}
-# What a kernel does of itself, and how the engine comes closest to it
+# Fixed behaviour of a kernel, and the closest setting of the engine
 _AS_THE_KERNEL = {"ack_every": 2, "reduction": "prr", "iw_pkts": 10}
 _SCENARIO_FIELDS = {
     *("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "duration_s", "sample_s", "flows", "jitter_s"),
@@ -162,9 +162,9 @@ _FLOW_FIELDS = {
 
 
 def setup_of(scenario: Scenario) -> Setup:
-    """A scenario as a run of the testbed. Raises InputError, in one line, for the first thing that a kernel cannot do.
+    """A scenario as a run of the testbed. Raises InputError, in one line, for the first setting that a kernel does not support.
 
-    Jitter is the hosts' own, whatever the scenario; growth of the window and recovery are the kernel's.
+    Jitter is that of the hosts in every scenario; growth of the window and recovery are the kernel's.
     """
     refuse_unknown(scenario, _SCENARIO_FIELDS, "the testbed")
     for name, value in (("wire_bytes", WIRE_BYTES), ("payload_bytes", PAYLOAD_BYTES)):
@@ -179,9 +179,9 @@ def setup_of(scenario: Scenario) -> Setup:
         if flow.stop_s < scenario.duration_s:
             raise InputError(f"flows[{i}].stop_s: flows of the testbed last until the end")
         flows.append({"cc": kernel_cc(flow, f"flows[{i}]"), "rtt_ms": MS_PER_S * flow.rtt_s, "start_s": flow.start_s})
-    # In the relay: when the machine pauses, a token bucket loses what it could not send, and what the machine held up then
-    # overruns the queue; the relay's link goes on in virtual time. Its queue counts what is left of the packet being sent,
-    # which is not among the scenario's that wait.
+    # In the relay: when the machine pauses, a token bucket loses its unused tokens, and the delayed packets then
+    # overflow the queue. The relay's link continues in virtual time. Its queue counts the rest of the packet in
+    # transmission, which a scenario does not count.
     limit_bytes = round((scenario.buffer_pkts + 1) * WIRE_BYTES)
     values = {"rate_bps": scenario.capacity_bps, "flows": flows, "duration_s": scenario.duration_s}
     values |= {"bottleneck": "relay", "delay": "relay"}
@@ -189,7 +189,7 @@ def setup_of(scenario: Scenario) -> Setup:
 
 
 def kernel_cc(flow: Flow, where: str = "flow") -> str:
-    """The kernel's congestion control for a flow's algorithm. Raises InputError where there is none."""
+    """The kernel's congestion control for a flow's algorithm. Raises InputError if it has none."""
     if flow.cc == "cubic_rtt":
         values = param_values("cubic_rtt", flow.params)
         if values["constant_K"]:

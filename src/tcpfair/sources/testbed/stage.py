@@ -1,11 +1,10 @@
-"""One run of the testbed, from within: makes the network, runs the flows, leaves their files.
+"""One run of the testbed, inside its namespaces: creates the network, runs the flows, writes their files.
 
     unshare --mount --pid --net --mount-proc --fork --kill-child=KILL python stage.py PLAN.json
 
-A script of its own (standard library only). It is the first process of a PID namespace, so whatever it has started ends when
-it does; its network namespaces have names in a /run of its own, which no other process sees, and end with the last of these
-processes. So nothing has to be taken down, and nothing can be left behind: it ends by itself when its standard input does,
-which is held open by whoever started it.
+A stand-alone script (standard library only). It is the first process of a PID namespace, so its children end with it.
+Its network namespaces have names in a private /run and end with the last of these processes. So no clean-up is needed.
+It ends when its standard input closes, which its parent keeps open.
 
     s1 --veth--+                                       s1 --veth-- r --TBF-- d     delay: netem, on the way back
                relay --veth-- r --TBF-- d
@@ -26,14 +25,14 @@ from pathlib import Path
 TARGET = "10.99.200.1"
 FIRST_PORT = 5201
 RECEIVER_MAC = "02:00:00:00:02:01"
-CLOSED_PORT = 9  # no listener: a connection is refused after one round trip
+CLOSED_PORT = 9  # without listener: a connection is refused after one round trip
 PROBES = 5
-SPARE_S = 20.0  # for connections to come about and reports to be exchanged
+SPARE_S = 20.0  # for the connections' set-up and the exchange of reports
 PRIORITY_RELAY, PRIORITY_POLL = 50, 40  # real-time; both sleep most of the time
-# iperf3 may spin: at a real-time priority it would stop all others. Socket buffers carry it over the time that it waits.
+# iperf3 may spin: with a real-time priority it would block all others. Socket buffers bridge the time that it waits.
 NICE_FLOWS = -15
 LONGEST_RUN_US = 500_000  # of a real-time process without sleeping, after which the kernel ends it
-HELD = "1048576 134217728"  # bytes, initially and at most, of socket buffers: windows are to be the algorithm's
+HELD = "1048576 134217728"  # bytes, initially and at most, of socket buffers: only the algorithm must limit windows
 SYSCTLS = {
     "tcp_no_metrics_save": "1",
     "tcp_ecn": "0",
@@ -41,7 +40,7 @@ SYSCTLS = {
     "tcp_wmem": f"4096 {HELD}",
     "tcp_sack": "1",
     "tcp_timestamps": "1",
-    # before iperf3 chooses another. A socket that began with bbr, the default of some machines, stays paced for good, and
+    # before iperf3 chooses another. A socket that began with bbr, the default of some machines, stays paced, and
     # CUBIC's HyStart then leaves slow start at twice the window.
     "tcp_congestion_control": "reno",
 }
@@ -96,7 +95,7 @@ class Stage:
         self.realtime = False
 
     def run(self) -> dict:
-        """Everything, in order; returns what the run's ``meta.json`` is made from."""
+        """Run all steps in order; return the content of the run's ``meta.json``."""
         self.make_network()
         loaders = [self.register(each) for each in self.plan["struct_ops"]]
         self.realtime = may_be_realtime()
@@ -144,7 +143,7 @@ class Stage:
             run_line(f"ip -n {space} link set lo up")
             for name, value in SYSCTLS.items():
                 self.write(space, f"/proc/sys/net/ipv4/{name}", value)
-        # of the relay's own namespace: what IPv6 announces would pass the bottleneck
+        # of the relay's namespace: IPv6 announcements would pass the bottleneck
         self.write("", "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", may_lack=True)
         gate, interface = ("r", "in") if self.in_kernel else ("d", "e0")
         if self.in_kernel:
@@ -172,7 +171,7 @@ class Stage:
     def connect(self, number: int, flow: dict, gate: str, interface: str) -> None:
         """The link of a sender, through the relay or to the router, its address and its routes."""
         sender, network = f"s{number}", f"10.99.{number}"
-        if self.plan["delay"] == "relay":  # which has no ARP
+        if self.plan["delay"] == "relay":  # the relay has no ARP
             mac = f"02:00:00:00:01:{number:02x}"
             self.link("", f"w{number}", sender, "e0")
             run_line(f"ip -n {sender} link set e0 address {mac}")
@@ -180,8 +179,8 @@ class Stage:
             interface = f"e{number}"
             self.link(sender, "e0", gate, interface)
             run_line(f"ip -n {gate} addr add {network}.254/24 dev {interface}")
-            # all of the delay on the way back: on the sender's own way out TCP's small queues would see it. netem drops
-            # beyond its limit, 1000 packets by default.
+            # the whole delay is on the return path: on the forward path TCP's small queues would react to it. netem
+            # drops beyond its limit, 1000 packets by default.
             delay = f"delay {flow['rtt_ms'] * 1000:.0f}us limit 1000000"
             run_line(f"tc -n {gate} qdisc add dev {interface} root netem {delay}")
         run_line(f"ip -n {sender} addr add {network}.1/24 dev e0")
@@ -208,7 +207,7 @@ class Stage:
     # ---------------------------------------------------------------- processes
 
     def register(self, each: dict) -> subprocess.Popen:
-        """Make a congestion control of BPF known under a name of this run, while this run lasts."""
+        """Register a BPF congestion control under a name of this run, for its duration."""
         command = [each["loader"], each["object"], each["name"]]
         return self.start(command, "struct_ops", f"the kernel refuses the congestion control {each['label']}")
 
@@ -254,7 +253,7 @@ class Stage:
         return subprocess.Popen([*inside_of(f"s{number}"), "sh", "-c", loop], stdout=log, stderr=subprocess.DEVNULL)
 
     def start(self, command: list[str], name: str, failure: str, level: int = 0) -> subprocess.Popen:
-        """A process that prints "ready" when it is. Raises StageError ``failure``, with the last line of its log."""
+        """A process that prints "ready" after its start. Raises StageError ``failure``, with the last line of its log."""
         if level and self.realtime:
             command = ["chrt", "-f", str(level), *command]
         log = self.folder / f"{name}.log"
@@ -267,7 +266,7 @@ class Stage:
         return started
 
     def end(self, process: subprocess.Popen) -> str:
-        """End a process in peace; what it said."""
+        """End a process with SIGTERM and return its output."""
         process.terminate()
         try:
             said, _ = process.communicate(timeout=10)
@@ -281,7 +280,7 @@ class Stage:
     # ---------------------------------------------------------------- the flows
 
     def probe(self) -> list[float]:
-        """The round trip of each sender before there is any queue, ms: the least time in which a connection is refused."""
+        """The round trip of each sender without a queue, ms: the shortest time in which a connection is refused."""
         script = (
             "import socket, sys, time\n"
             "for _ in range(int(sys.argv[3]) + 1):\n"
@@ -305,7 +304,7 @@ class Stage:
         return found
 
     def run_flows(self) -> float:
-        """Start each flow when it is due and wait for all; the wall clock of t = 0."""
+        """Start each flow on time and wait for all; return the wall clock of t = 0."""
         for number, _ in self.flows:
             server = ["iperf3", "-s", "-1", "-J", "-p", str(FIRST_PORT + number)]
             server += ["-i", f"{self.plan['interval_s']:g}"]
@@ -331,7 +330,7 @@ class Stage:
         return t0_s
 
     def wait_for_server(self, port: int) -> None:
-        """Until a server listens, by /proc/net/tcp of the receiver's namespace."""
+        """Wait until a server listens, by /proc/net/tcp of the receiver's namespace."""
         wanted = f":{port:04X} "
         for _ in range(200):
             sockets = run(*inside_of("d"), "sh", "-c", "cat /proc/net/tcp*").splitlines()
@@ -351,13 +350,13 @@ class Stage:
 
 
 def own_cpu_s() -> float:
-    """Seconds of processor that all ended children took."""
+    """CPU time of all ended children in s."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 
 
 def cpu_ticks() -> dict[str, int]:
-    """Ticks of all processors by what they went into."""
+    """Ticks of all processors by kind."""
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     values = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     return {name: int(value) for name, value in zip(names, values, strict=False)}
@@ -369,7 +368,7 @@ def ip_in(space: str) -> str:
 
 
 def inside_of(space: str) -> list[str]:
-    """The words before a command that make it run in a namespace."""
+    """The prefix that runs a command in a namespace."""
     return ["nsenter", f"--net=/run/netns/{space}"] if space else []
 
 
