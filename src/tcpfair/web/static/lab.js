@@ -131,6 +131,7 @@
   function onEdit() {
     const one = side();
     byId("undo").disabled = byId("reset").disabled = false;
+    picker.refresh();
     drawState();
     keepLink();
     clearTimeout(editTimer);
@@ -296,7 +297,7 @@
 
   function drawCopy(fragment) {
     if (tab !== "copy") return;
-    const link = `${location.href.split("#")[0]}#${fragment}`;
+    const link = `${isInNotebook ? "lab.html" : location.href.split("#")[0]}#${fragment}`;
     perSide(byId("copies"), (one) => tcpfair.copying.panel(schema, one, link));
   }
 
@@ -572,7 +573,7 @@
     byId("undo").addEventListener("click", undo);
     byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
     byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
-    document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
+    document.body.classList.toggle("embed", isInNotebook || new URLSearchParams(location.search).has("embed"));
     byId("tabs").addEventListener("keydown", onTabKey);
     for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
     document.addEventListener("keydown", onEscape);
@@ -581,24 +582,30 @@
       byId("work").focus();
     });
     byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
-    if (matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
+    if (document.body.matches(".embed") || matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
     await fromAddress();
     addEventListener("hashchange", fromAddress);
     document.body.dataset.ready = "true";
   }
 
+  /** Whether a notebook holds the page in a frame that has no address of its own. */
+  const isInNotebook = location.protocol === "about:";
+
+  /** The settings after the address; in a notebook they are the name of the frame. */
+  const fragment = () => (isInNotebook ? `#${name}` : location.hash);
+
   /** The settings that the address holds, else those that the page begins with. */
   async function fromAddress() {
     let found = null;
     try {
-      const named = tcpfair.presets.named(schema, location.hash);
-      found = named ? [named] : await tcpfair.copying.sidesOf(location.hash);
+      const named = tcpfair.presets.named(schema, fragment());
+      found = named ? [named] : await tcpfair.copying.sidesOf(fragment());
       found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {
       found = null;
       byId("said").textContent = `The link cannot be used: ${error.message}`;
     }
-    const seen = tcpfair.copying.viewOf(location.hash);
+    const seen = tcpfair.copying.viewOf(fragment());
     await tcpfair.tours.ready;
     if (!found && seen.tour) tcpfair.tours.open(seen.tour, true);
     else if (found || !sides.length) {

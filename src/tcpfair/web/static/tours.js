@@ -124,14 +124,15 @@ tcpfair.tours = (() => {
     document.body.classList.remove("touring");
     const card = ({ id, title, asks }, k) =>
       make("button", { type: "button", className: "tour-card", data: { tour: id }, on: { click: () => go(k, 0) } }, make("strong", {}, title), make("span", {}, asks));
-    const own = make("div", { className: "named", role: "group", "aria-label": "Two settings to try" });
+    const own = make("div", { className: "named", role: "group", "aria-label": "Settings to try" });
     root.replaceChildren(
       own,
       make("details", { className: "tour-list", open: root.dataset.open === "true", on: { toggle: (event) => (root.dataset.open = String(event.target.open)) } },
         make("summary", {}, make("h2", {}, "Guided tours")),
         make("ul", {}, known.tours.map((tour, k) => make("li", {}, card(tour, k))))),
     );
-    tcpfair.lab.named(own, LANDING);
+    const { preset } = tcpfair.lab.sides()[0];
+    tcpfair.lab.named(own, [...Object.keys(preset?.point ?? {}).map((axis) => `axis ${axis}`), ...LANDING]);
   }
 
   function go(tourNumber, stepNumber, applies = true) {
