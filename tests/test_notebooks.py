@@ -4,7 +4,6 @@ the library gives. They may show a computation; they may not be the only place t
 import ast
 import hashlib
 import itertools
-import json
 import re
 import subprocess
 from collections import Counter

@@ -102,6 +102,19 @@ class Predict(_Strict):
         return self
 
 
+class Draw(_Strict):
+    """A curve that a reader draws from a loss to the next one, before the curve of the run is shown."""
+
+    plot: PlotName
+    flow: int = Field(default=1, ge=1)
+    ask: str = Field(pattern=r"^[^{}]+$")
+    label: str = Field(description="the name of the curve for screen readers")
+    slip: str = Field(
+        description="the usual mistake: an expression that gives a curve, over ``seen``, the curve of the run"
+    )
+    hint: str = Field(pattern=r"^[^{}]+$", description="what to think of after that mistake")
+
+
 class Step(_Strict):
     """One step of a tour."""
 
@@ -118,6 +131,7 @@ class Step(_Strict):
     point: Point
     look: str
     question: str
+    draw: Draw | None = None
     predict: Predict | None = None
     answer: str
     numbers: dict[str, Number] = Field(default_factory=dict)
@@ -208,9 +222,11 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
     plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
-    plain |= {"holds", "predict"}
+    plain |= {"holds", "predict", "draw"}
+    drawn = {"draw": step.draw.model_dump() | {"ask": _html(step.draw.ask, {})}} if step.draw else {}
     return (
         step.model_dump(mode="json", include=plain)
+        | drawn
         | {name: _html(text, tags) for name, text in texts.items()}
         | {"numbers": live}
     )
