@@ -477,8 +477,9 @@
     const record = (name, found) => {
       if (!found) return false;
       plots.record(found.lines);
+      const streams = found.lines.filter(({ panel }) => panel === "throughput").length;
       const remove = button("Remove", () => (plots.record([]), byId("recorded").replaceChildren()), { "aria-label": "Remove the recording" });
-      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${found.lines.length === 1 ? "a stream" : `${found.lines.length} streams`} of iperf3, ${found.of}. `, remove));
+      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${streams === 1 ? "a stream" : `${streams} streams`} of ${found.by}, ${found.of}. `, remove));
       if (!plots.shown().includes("throughput")) tcpfair.lab.show(["throughput", ...plots.shown()]);
       select("plots");
       return true;
@@ -497,7 +498,7 @@
       event.preventDefault();
       const [file] = event.dataTransfer.files;
       const text = await file?.text();
-      if (file) told(() => record(file.name, tcpfair.paste.iperfOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+      if (file) told(() => record(file.name, tcpfair.paste.recordingOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
     });
   }
 

@@ -35,7 +35,7 @@ tcpfair.plots = (() => {
     let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
     const cells = new Map(); // by key of the panel: {node, panel, plot, shape, of: [{side, lines, bands}]}
     let sides = [];
-    let recorded = []; // lines of a recording, drawn beside the throughputs of the first side
+    let recorded = []; // lines of a recording, drawn in its panels with the first side
     let covered = null; // {key, drawn, range}: the curve that a reader draws over a plot
     let pointed = null; // {plot, to, says}: what a tour points at
     let spanS = [0, 1];
@@ -323,7 +323,7 @@ tcpfair.plots = (() => {
     function drawCell(panel) {
       const cell = cells.get(panel.key);
       cell.of = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
-      if (panel.key === "throughput" && recorded.length && cell.of.length) cell.of.push(...recorded.map((line) => ({ side: sides[0], lines: [line], bands: [] })));
+      if (cell.of.length) cell.of.push(...recorded.filter((line) => line.panel === panel.key).map((line) => ({ side: sides[0], lines: [line], bands: [] })));
       const there = cell.of.length > 0;
       cell.node.dataset.lines = cell.of.reduce((sum, { lines }) => sum + lines.length, 0);
       cell.node.classList.toggle("empty", !there);
