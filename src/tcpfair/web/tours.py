@@ -126,8 +126,8 @@ class Step(_Strict):
     stretch: tuple[float, float] | None = Field(default=None, description="in the packet view: from, for, s")
     zoom: tuple[float, float] | None = Field(default=None, description="what of the run is in sight: from, to, s")
     panel: Literal["plots", "numbers", "epochs", "seeds", "packets"] = Field(default="plots", description="the tab")
-    plots: tuple[PlotName, ...] = Field(min_length=1, description="the first is the picture beside the text")
-    controls: tuple[str, ...] = Field(min_length=1, max_length=2, description="settings beside the text")
+    plots: tuple[PlotName, ...] = Field(min_length=1, description="the first is the picture next to the text")
+    controls: tuple[str, ...] = Field(min_length=1, max_length=2, description="settings next to the text")
     point: Point
     look: str
     question: str
@@ -139,7 +139,7 @@ class Step(_Strict):
 
 
 class Tour(_Strict):
-    """A tour; ``asks`` says in a sentence what it is about."""
+    """A tour; ``asks`` is its question, in a sentence."""
 
     id: str = Field(pattern=r"^[a-z_]+$")
     title: str
@@ -256,7 +256,7 @@ def _paper(layout: Layout, name: str) -> PaperConfig:
 
 
 def check_run(layout: Layout, run: Run, where: str) -> None:
-    """Raises InputError when there is no such run."""
+    """Raises InputError when the run does not exist."""
     if run.example is None:
         spec_of(layout, run, where)
     elif run.example not in examples():

@@ -12,7 +12,7 @@
  *   look(stretch, mark)             another stretch in the packet view: see packets.js
  *   keepLink()                      after something has changed that the address holds
  *
- * All that is drawn is of the run of the settings as they are, or of the part of it that is there, or it is dimmed.
+ * The page shows the run of the current settings, or the part of it that is simulated so far; all else is dimmed.
  */
 "use strict";
 
@@ -109,7 +109,7 @@
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
-      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "These settings stay as A; a copy of them, B, is what you change. Both are in the plots", again),
+      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Show only A" : "Keeps these settings as A. You then change a copy of them, B. The plots show both", again),
     );
   }
 
@@ -234,7 +234,7 @@
     renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(schema, sides) : "");
     document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
     const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
-    byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. What is dimmed is of the settings before.` : "Dimmed: the run of the settings before.";
+    byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. Dimmed parts show the settings before.` : "Dimmed: the run of the settings before.";
     plots.dim();
   }
 
@@ -302,7 +302,7 @@
   }
 
   function select(name, focus = false) {
-    if (!(name in TABS)) throw new Error(`there is no panel ${name}; there are ${Object.keys(TABS).join(", ")}`);
+    if (!(name in TABS)) throw new Error(`panel: ${name} is unknown; known are ${Object.keys(TABS).join(", ")}`);
     tab = name;
     for (const button of document.querySelectorAll("#tabs [role=tab]")) {
       const on = button.dataset.tab === name;
@@ -350,7 +350,7 @@
   /** What went wrong with a side's last run, where it is seen first. */
   function drawFailed() {
     const failed = sides.filter((one) => one.error);
-    const line = (one) => `${prefix(one)}${one.error}${one.result ? ". What is shown is the run before" : ""}.`;
+    const line = (one) => `${prefix(one)}${one.error}${one.result ? ". The page shows the run before it" : ""}.`;
     const box = byId("failed");
     const text = failed.map(line).join("\n");
     if (box.dataset.text === text) return;
@@ -382,7 +382,7 @@
     clearTimeout(tellTimer);
     tellTimer = setTimeout(() => {
       const numbersOf = (one) => tcpfair.results.mainNumbers(one).map(([name, value]) => `${name}: ${value}`).join("; ");
-      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} is there. ${numbersOf(one)}.`).join(" "));
+      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} has finished. ${numbersOf(one)}.`).join(" "));
     }, TELL_MS);
   }
 
@@ -608,7 +608,7 @@
       found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {
       found = null;
-      byId("said").textContent = `The link cannot be used: ${error.message}`;
+      byId("said").textContent = `The link cannot be opened: ${error.message}`;
     }
     const seen = tcpfair.copying.viewOf(fragment());
     await tcpfair.tours.ready;

@@ -463,9 +463,9 @@ tcpfair.plots = (() => {
 
     /** Why a panel has no lines. */
     function nothingText(key, side) {
-      if (key === "nru" && side.run.flows.length > 1) return { waiting: "request the self-runs to see it", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
+      if (key === "nru" && side.run.flows.length > 1) return { waiting: "needs the self-runs: press Run them below", running: "the self-runs are being simulated", failed: side.weights.note }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
-      return key === "plane" ? "takes two flows, or flows of two protocols" : "takes two flows";
+      return key === "plane" ? "needs two flows, or flows of two protocols" : "needs two flows";
     }
 
     /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */

@@ -54,7 +54,7 @@ tcpfair.presets = (() => {
    */
   function load(schema, { paper, experiment, point, replicate = 0 }) {
     const own = schema.presets[paper]?.[experiment];
-    if (!own) throw new Error(`there is no experiment ${paper}/${experiment}`);
+    if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
     const preset = copy({ paper, experiment, point: { ...firstPoint(own), ...point }, replicate });
     const { scenario, seed } = runOf(preset);
     const measuring = measuringOf(schema, scenario, preset);

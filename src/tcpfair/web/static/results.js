@@ -53,7 +53,7 @@ tcpfair.results = (() => {
     const all = sides.map((side) => new Map(mainNumbers(side).map(([name, ...rest]) => [name, rest])));
     const names = [...new Set(all.flatMap((of) => [...of.keys()]))];
     const rows = names.map((name) => [name, ...all.map((of) => make("strong", {}, of.get(name)?.[0] ?? MISSING)), [...new Set(all.map((of) => of.get(name)?.[1]).filter(Boolean))].join("; ")]);
-    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "what it says"];
+    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "meaning"];
     return make("details", { className: "more measures" }, make("summary", {}, sides.length > 1 ? "Measures of A and B, in words" : "Measures of this run, in words"),
       table("The main measures", head, rows, { className: "tiles", align: [...head.slice(1).map(() => ""), "left"] }));
   }
@@ -66,7 +66,7 @@ tcpfair.results = (() => {
     const found = tcpfair.scenarios.differences(schema, one, other);
     const parts = found.slice(0, DIFFERENCES_TOLD).map(([field, ...values]) => make("span", {}, make("code", {}, field), ` ${values.map(told).join(" | ")}`));
     const more = found.length - parts.length;
-    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B do not differ yet: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
+    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B are equal: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
   }
 
   const percent = (share) => `${fixed(100 * share, 0)} %`;
@@ -77,12 +77,14 @@ tcpfair.results = (() => {
     const { run, result } = side;
     const means = run.foreground.map((_, k) => valueOf(side, "throughput_mean", k + 1));
     const total = m.sum(means);
-    if (!(total > 0)) return "Nothing arrives in the time that is measured.";
+    if (!(total > 0)) return "No data arrives in the measured time.";
     const order = means.map((_, k) => k).sort((a, b) => means[b] - means[a]);
     const name = (k) => (run.flows.filter(({ protocol }) => protocol === run.flows[k].protocol).length > 1 ? `flow ${k + 1} (${run.flows[k].protocol})` : run.flows[k].protocol);
     const upper = (text) => text[0].toUpperCase() + text.slice(1);
     const [first, last] = [order[0], order.at(-1)];
-    const used = `${percent(valueOf(side, "utilisation"))} of the link is used.`;
+    const share = valueOf(side, "utilisation");
+    // data in order counts when a hole before it is filled, which may be after the seconds in which the link carried it
+    const used = share > 1 + EVEN ? "Data that was held back by losses before the measured time arrives in it." : `${percent(Math.min(share, 1))} of the link is used.`;
     if (means.length === 1) return `${upper(name(0))} alone has ${fixed(means[0], 1)} Mb/s: ${used}`;
     const share = means[first] / total;
     if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share alike: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;

@@ -68,7 +68,7 @@ tcpfair.tours = (() => {
     const verdict = box.querySelector(".tour-holds");
     if (!verdict) return;
     const kept = step.holds.every((condition) => holds(condition, found, sides.A));
-    verdict.textContent = kept ? "Checked in these runs: it holds." : "With these settings it is otherwise: the answer is about the run that the step begins with.";
+    verdict.textContent = kept ? "Checked in these runs: it holds." : "It does not hold with these settings: the answer is about the run that the step begins with.";
     verdict.classList.toggle("otherwise", !kept);
   }
 
@@ -90,15 +90,15 @@ tcpfair.tours = (() => {
     const verdict = make("p", { className: "tour-verdict", role: "status" });
     const judge = async (text) => {
       const sides = current();
-      if (!sides.A) return void (verdict.textContent = "The run is not there yet.");
+      if (!sides.A) return void (verdict.textContent = "The simulation has not finished yet.");
       verdict.textContent = "Being checked …";
       const { is, right } = judged(step.predict, text, await values(step.numbers, sides), sides.A);
       const told = number === null ? right : `${short(right, 3)} ${unit}`.trim();
-      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not have it." }[is];
+      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not give this value." }[is];
       verdict.dataset.is = is;
       if (is === "right") answer.open = true;
     };
-    const failed = (error) => (verdict.textContent = `It cannot be checked: ${error.message}`);
+    const failed = (error) => (verdict.textContent = `The prediction cannot be checked: ${error.message}`);
     if (number === null) {
       const choose = (text) => button(text, ({ target }) => {
         for (const other of target.parentElement.children) other.setAttribute("aria-pressed", String(other === target));
@@ -219,7 +219,7 @@ tcpfair.tours = (() => {
         make("p", { className: "tour-set source" }, setTo),
       ),
     );
-    if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with dots below are means over many runs with the settings as shipped.");
+    if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with a dotted underline are means over many runs with the settings as shipped.");
     document.body.classList.toggle("covering", Boolean(step.draw)); // until the curve can be covered by itself
     if (applies) apply(step);
     tcpfair.lab.named(own, step.controls);
