@@ -82,9 +82,9 @@ tcpfair.results = (() => {
     const name = (k) => (run.flows.filter(({ protocol }) => protocol === run.flows[k].protocol).length > 1 ? `flow ${k + 1} (${run.flows[k].protocol})` : run.flows[k].protocol);
     const upper = (text) => text[0].toUpperCase() + text.slice(1);
     const [first, last] = [order[0], order.at(-1)];
-    const share = valueOf(side, "utilisation");
+    const carried = valueOf(side, "utilisation");
     // data in order counts when a hole before it is filled, which may be after the seconds in which the link carried it
-    const used = share > 1 + EVEN ? "Data that was held back by losses before the measured time arrives in it." : `${percent(Math.min(share, 1))} of the link is used.`;
+    const used = carried > 1 + EVEN ? "Data that was held back by losses before the measured time arrives in it." : `${percent(Math.min(carried, 1))} of the link is used.`;
     if (means.length === 1) return `${upper(name(0))} alone has ${fixed(means[0], 1)} Mb/s: ${used}`;
     const share = means[first] / total;
     if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share alike: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;
