@@ -175,13 +175,7 @@ def generated(project: dict, lock: str) -> dict[str, str]:
     }
 
 
-def entry(lock: str, name: str) -> str:
-    """The entry of a package in a lock, with its hashes."""
-    found = [each for each in re.split(r"\n(?=\S)", lock) if name in locked_versions(each)]
-    return "".join(f"{each.rstrip()}\n" for each in found)
-
-
-def hosted(lock: str) -> dict[str, str]:
+def hosted() -> dict[str, str]:
     """Files for hosts that start the project without an installation: content by path from the root.
 
     Both run ./reproduce install, which installs the lock.
@@ -200,8 +194,6 @@ def hosted(lock: str) -> dict[str, str]:
     return {
         ".devcontainer/devcontainer.json": json.dumps(container, indent=2) + "\n",
         ".binder/runtime.txt": f"python-{version}\n",
-        # the server shows the sliders of notebooks; the rest is in the environment of their kernel
-        ".binder/requirements.txt": HEADER + entry(lock, "jupyterlab-widgets"),
         ".binder/postBuild": "#!/bin/sh\n"
         + HEADER
         + (
@@ -221,7 +213,7 @@ def main() -> None:
     lock = (ROOT / "envs" / "requirements.txt").read_text()
     for name, content in generated(read_project(), lock).items():
         (ROOT / "envs" / name).write_text(content)
-    for name, content in hosted(lock).items():
+    for name, content in hosted().items():
         (ROOT / name).parent.mkdir(exist_ok=True)
         (ROOT / name).write_text(content)
         (ROOT / name).chmod(0o755 if content.startswith("#!") else 0o644)

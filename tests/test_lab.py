@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -136,33 +137,43 @@ def send(request, server):
     return None
 
 
-@pytest.mark.slow
-def test_the_server_saves_every_notebook_as_it_was(checkout):
-    """JupyterLab's own server, beside a user's settings that would save everything."""
+@contextmanager
+def served(checkout, *options):
+    """JupyterLab's own server on the notebooks of ``checkout``, next to a user's settings that would save all outputs."""
     mine = checkout / "mine"
     mine.mkdir()
     (mine / "jupyter_server_config.py").write_text("c.FileContentsManager.pre_save_hook = lambda **_: None\n")
-    before = {name: (checkout / "notebooks" / name).read_bytes() for name in NOTEBOOKS}
     folders = {"JUPYTER_CONFIG_DIR": mine, "JUPYTER_DATA_DIR": mine / "data", "JUPYTER_CONFIG_PATH": "envs/jupyter"}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--notebook-dir=notebooks", "--no-browser", "--allow-root"]
     with subprocess.Popen(
-        [*command, f"--port={port}", "--IdentityProvider.token=t"],
+        [*command, f"--port={port}", "--IdentityProvider.token=t", *options],
         cwd=checkout,
-        env=os.environ | {name: str(folder) for name, folder in folders.items()},
+        env=os.environ | {name: str(folder) for name, folder in folders.items()} | {"TCPFAIR_ROOT": str(checkout)},
         stderr=subprocess.DEVNULL,
     ) as server:
         try:
-            for name in NOTEBOOKS:
-                content = as_in_the_lab(checkout / "notebooks" / name)
-                request = urllib.request.Request(
-                    f"http://127.0.0.1:{port}/api/contents/{name}",
-                    json.dumps({"type": "notebook", "format": "json", "content": content}).encode(),
-                    {"Authorization": "token t"},
-                    method="PUT",
-                )
-                assert send(request, server) == 200
+            yield server, f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
+
+
+def save(content, name, server, address):
+    """Save a notebook as the front end does; the status of the answer."""
+    request = urllib.request.Request(
+        f"{address}/api/contents/{name}",
+        json.dumps({"type": "notebook", "format": "json", "content": content}).encode(),
+        {"Authorization": "token t"},
+        method="PUT",
+    )
+    return send(request, server)
+
+
+@pytest.mark.slow
+def test_the_server_saves_every_notebook_as_it_was(checkout):
+    before = {name: (checkout / "notebooks" / name).read_bytes() for name in NOTEBOOKS}
+    with served(checkout) as (server, address):
+        for name in NOTEBOOKS:
+            assert save(as_in_the_lab(checkout / "notebooks" / name), name, server, address) == 200
     assert {name: (checkout / "notebooks" / name).read_bytes() for name in NOTEBOOKS} == before

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measures": {*RUNS, "metrics", "models"},
     "verdicts": ANALYSIS,
     "exhibits": ANALYSIS | {"sources", "verdicts"},
-    "library": {*BASE, "jit", "cc", "engine", "papers", "metrics", "exhibits"},  # of exhibits only the panels of a run
+    "library": {*BASE, "jit", "cc", "engine", "papers", "metrics", "exhibits"},  # of exhibits only what shows a run
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
     "web": {*RUNS, "jit", "cc", "engine", "measures", "verdicts"},
     "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web", "library"},

@@ -20,13 +20,6 @@ def said(capsys, *what):
 
 # worked out by hand from the equations
 BY_HAND = {
-    "t1_ratio": 4,
-    "jfi_of_two": 90**2 / (2 * (20**2 + 70**2)),
-    "u_of_victim": -3.522,
-    "k_of_1000": 7.937,
-    "k_ratio": 0.198,
-    "fixed_share": (128 + 7.38) / (2 + 7.38 + 128 + 7.38),
-    "law": 0.25,
     "alpha_law": 1 / 3,
     "jfi_of_turns": 0.5,
     "u_of_swings": (-3.0103 + 1.7609) / 2,
@@ -69,12 +62,12 @@ def test_usual_slips_are_known_and_not_taken_for_right(name, run, capsys):
 
 
 def test_no_answer_yet_and_no_answer_at_all(capsys):
-    assert said(capsys, "law", None) == OPEN
-    assert said(capsys, "law", "a quarter") == "Not a number: 'a quarter'."
-    assert said(capsys, "law", True) == "Not a number: True."
+    assert said(capsys, "alpha_law", None) == OPEN
+    assert said(capsys, "alpha_law", "a quarter") == "Not a number: 'a quarter'."
+    assert said(capsys, "alpha_law", True) == "Not a number: True."
     assert said(capsys, "victim", 3) == "Not a single run of simulate(...): 3."
-    with pytest.raises(InputError, match="exercise 'laws' is unknown; did you mean 'law'"):
-        check("laws", None)
+    with pytest.raises(InputError, match="exercise 'alpha_laws' is unknown; did you mean 'alpha_law'"):
+        check("alpha_laws", None)
 
 
 def test_a_fair_pair_has_far_rtts_is_fair_and_uses_the_link(capsys):

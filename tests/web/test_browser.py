@@ -65,7 +65,7 @@ def test_a_link_of_the_report_opens_an_experiment(browser):
     assert shown == natively(browser)
     browser.run("location.hash = '#preset=kozu2014/nothing'")
     browser.wait(
-        "return document.getElementById('said').textContent.includes('there is no experiment kozu2014/nothing')"
+        "return document.getElementById('said').textContent.includes('experiment: kozu2014/nothing is unknown')"
     )
     assert browser.run(SHOWN) == shown
 

@@ -93,7 +93,9 @@ def test_all_of_a_visit(browser):
         browser.press(*[ARROW_RIGHT] * 3)
         shown = at_rest(browser, shown)
     assert shown == natively(browser)
-    browser.wait("return /^The run is there. of the link used: /.test(document.getElementById('heard').textContent)")
+    browser.wait(
+        "return /^The run has finished. of the link used: /.test(document.getElementById('heard').textContent)"
+    )
 
     # the values of the figures, at a cursor that all of them share
     caption = "return document.querySelector('#flows-now caption').textContent"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+import subprocess
 
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.web import page
+from tests.web.node import NODE, STATIC, needs_node
 
 PAGE = """<!doctype html>
 <link rel="stylesheet" href="look.css">
@@ -76,3 +78,9 @@ def test_the_page_begins_after_its_last_script():
     names = re.findall(r'data-name="([^"]+)"', page.assemble({}))
     [begins] = [name for name in names if "begin().catch((error) => {" in (page.STATIC / name).read_text()]
     assert begins == names[-1] == "lab.js"
+
+
+@needs_node
+@pytest.mark.parametrize("script", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+def test_scripts_parse(script):
+    subprocess.run([NODE, "--check", script], check=True)

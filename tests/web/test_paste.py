@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 
+import numpy as np
 import pytest
 import yaml
 
@@ -15,6 +18,7 @@ from tests.web.calls import call
 from tests.web.node import needs_node, run
 from tests.web.shown import SHOWN, at_rest
 
+SS = SAMPLE.parent.parent / "ss"
 BLOCK = """\
 # a comment
 scenario:   # another
@@ -88,6 +92,61 @@ def test_rates_of_iperf3_are_those_of_the_report():
     assert found["of"] == "as the sender handed it to its socket"
 
 
+POLLS = """\
+1700000000.00
+State Recv-Q Send-Q Local Address:Port Peer Address:Port
+ESTAB 0      0      10.0.0.1:5001      10.0.0.2:40000
+\t cubic wscale:7,7 rto:204 rtt:1.5/0.75 cwnd:10 ssthresh:7
+1700000000.60
+ESTAB 0 0 10.0.0.1:5001 10.0.0.2:40000 cubic rtt:20/1 cwnd:20 bytes_acked:250000
+ESTAB 0 0 [::1]:5001 [fe80::1%eth0]:40001 cubic rtt:20/1 cwnd:11 bytes_acked:38
+1700000001.25
+ESTAB 0 0 10.0.0.1:5001 10.0.0.2:40000 cubic rtt:20/1 cwnd:30 bytes_acked:1250000
+"""
+
+
+def log(name):
+    return gzip.decompress((SS / f"{name}.log.gz").read_bytes()).decode()
+
+
+@needs_node
+def test_polls_of_ss_give_rates_and_windows():
+    [found] = call(["paste.js"], [("paste.recordingOf", POLLS)])
+    rates, windows = found["lines"]
+    assert (rates["panel"], rates["tS"], rates["y"]) == ("throughput", pytest.approx([1.25]), pytest.approx([8.0]))
+    assert (windows["panel"], windows["y"]) == ("cwnd", [10, 20, 30])
+    [found] = call(["paste.js"], [("paste.ssOf", log("sender"))])
+    rates = [line for line in found["lines"] if line["panel"] == "throughput"]
+    assert len(rates) == 3  # without the control connections
+    most = max(map(int, re.findall(r"bytes_acked:(\d+)", log("sender"))))
+    carried = [sum(np.diff(line["tS"]) * line["y"][1:]) for line in rates]
+    assert max(carried) == pytest.approx(8e-6 * most, rel=0.2)  # without the first second and the last part of one
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (POLLS.split("\n", 1)[1], "line 3: a time in s is needed before each poll"),
+        (
+            POLLS.replace("1700000000.60", "1699999999.6"),
+            "line 5: the time 1699999999.6 is before that of the last poll",
+        ),
+        (POLLS.replace("bytes_acked:1250000", "bytes_acked:1000"), "line 9: bytes_acked: 1000 after 250000"),
+        (POLLS.replace("bytes_acked", "bytes_sent"), "bytes_acked: is in no line"),
+        (POLLS.replace("1700000001.25", "1700000000.9"), "the polls of each connection cover less than 1 s"),
+        (log("receiver")[:30000], "bytes_received: is above bytes_acked; give the log of the sender"),
+        (log("date"), "line 8: a time in s is needed before each poll"),
+        (POLLS.replace("10.0.0.1:5001      10.0.0.2:40000", ""), "line 4: cwnd without the addresses"),
+    ],
+)
+def test_polls_that_cannot_be_read_are_refused_in_one_line(text, complaint):
+    script = """globalThis.tcpfair = {}; require("./src/tcpfair/web/static/paste.js");
+    try { tcpfair.paste.recordingOf(process.argv[1]); } catch (error) { console.log(JSON.stringify(error.message)); }"""
+    [said] = run(script, text)
+    assert said.startswith(complaint) and "\n" not in said
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
@@ -135,6 +194,13 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     assert browser.run(lines) == 3
     browser.find("#recorded button").click()
     assert browser.run(lines) == 2
+    browser.run(drop, POLLS, "ss.log")
+    browser.wait(
+        "return document.getElementById('recorded').textContent.startsWith('Dotted: ss.log, a stream of ss, as the')"
+    )
+    assert browser.run(lines) == 3
+    assert browser.run(lines.replace("throughput", "cwnd")) == 3
+    browser.find("#recorded button").click()
     browser.run(drop, '{"intervals": [], "error": "unable to connect"}', "none.json")
     browser.wait(
         "return document.getElementById('said').textContent === 'none.json: iperf3 reports an error: unable to connect.'"

@@ -64,5 +64,5 @@ def test_the_path_is_of_the_run_and_is_dimmed_with_it(browser):
     shown = browser.run(SHOWN)
     browser.run("const s = tcpfair.lab.scenario(); tcpfair.lab.apply({ ...s, flows: s.flows.slice(0, 1) })")
     at_rest(browser, shown)
-    assert "takes two flows" in browser.run("return document.querySelector('#plots .nothing').textContent")
+    assert "needs two flows" in browser.run("return document.querySelector('#plots .nothing').textContent")
     assert browser.run("return document.querySelectorAll('.plane').length") == 0

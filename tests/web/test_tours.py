@@ -126,6 +126,7 @@ RUN = {"paper": "ogura", "experiment": "model1", "point": {"protocol": "Reno", "
         (of_step(run={"point": {}}), "paper and experiment, or an example, must be given"),
         (of_step(controls=[]), "tours.1.steps.0.controls"),
         (of_step(holds=[]), "tours.1.steps.0.holds"),
+        (of_step(draw={"plot": "cwnd", "ask": "x", "label": "x", "slip": "seen"}), "draw.hint: Field required"),
         (of_step(predict={"slip": "2", "hint": "x"}), "a prediction is either a number or one of the choices"),
         (of_step(predict={"choices": {"a": "1"}, "slip": "b", "hint": "x"}), "slip 'b' is not one of the choices: a"),
         (lambda v: v["tours"][0].pop("asks"), "tours.0.asks: Field required"),
@@ -169,6 +170,8 @@ def held(data, *names):
             shown = [f"{about['times'] * x:.{about['decimals']}f}" for x in (value, about["shipped"])]
             assert shown[0] == shown[1], f"{name}: {number}"
         assert [each for each in step["holds"] if not each["holds"]] == [], name
+        assert all(judged == ["right", "slip", "other"] for judged in step["drawn"]), f"{name}: {step['drawn']}"
+        assert bool(step["drawn"]) == (known[name]["draw"] is not None)
         for each in step["predicted"]:
             told = [each[what] for what in ("ways", "exact", "rounded", "slip")]
             assert told == [1, "right", "right", "slip"], f"{name} at {each['at']}: {each}"

@@ -58,6 +58,25 @@ def test_no_picture_and_no_number_is_lit_under_other_settings(browser):
     assert browser.run(LIT)["state"] == "current"
 
 
+def test_an_axis_of_a_preset_shows_that_its_setting_was_edited(browser):
+    before = browser.run(SHOWN)
+    browser.run("location.hash = '#preset=ogura/loss_sweep&protocol=Reno&loss_rate=0.01'")
+    before = at_rest(browser, before)
+    axes = """return ["Protocol", "Loss rate", "Replicate of 20"].map((name) =>
+        document.querySelector(`#presets [data-key="preset ${name}"]`).value)"""
+    assert browser.run(axes) == ["Reno", "0.01", "0"]
+    browser.run(TYPE, "loss_rate", "0.02")
+    assert browser.run(axes) == ["Reno", "edited", "0"]
+    browser.run(TYPE, "seed", "7")
+    assert browser.run(axes) == ["Reno", "edited", "edited"]
+    browser.run("document.getElementById('undo').click()")
+    before = at_rest(browser, before)
+    assert browser.run(axes) == ["Reno", "0.01", "0"]
+    browser.run(TYPE, "buffer", "100")
+    assert browser.run(axes) == ["Reno", "0.01", "0"]
+    at_rest(browser, before)
+
+
 def test_the_packet_view_follows_the_run_of_the_page(browser):
     before = browser.run(SHOWN)
     browser.run("tcpfair.lab.select('packets')")

@@ -89,15 +89,15 @@ def works_again(browser, before):
 @pytest.mark.parametrize(
     ("does", "said"),
     [
-        (TRAPS, "the engine stopped in the middle of the run (unreachable); nothing of it is kept"),
-        (HANGS, "the run hung and was stopped: 20 s without a sign of it; nothing of it is kept"),
+        (TRAPS, "the engine stopped during the run (unreachable); its results are discarded"),
+        (HANGS, "the run was stopped because it did not respond for 20 s; its results are discarded"),
     ],
     ids=["trap", "hang"],
 )
 def test_a_run_that_does_not_end_is_said_in_a_line_and_the_next_one_works(browser, does, said):
     before = spoiled(browser, does)
     line = browser.wait(FAILED, within_s=LONGEST_S)
-    assert line == f"{said}, and the next run has a new engine. What is shown is the run before."
+    assert line == f"{said}, and the next run starts a new engine. The page shows the run before it."
     assert browser.run(SHOWN) == before
     assert browser.run("return document.querySelector('#failed .error').getBoundingClientRect().bottom < innerHeight")
     browser.find("#failed button").type(ENTER)

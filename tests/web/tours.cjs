@@ -31,6 +31,16 @@ function predicted(predict, numbers, side) {
   return { right, ways: 1, exact: judge(String(right)), rounded: judge(String(Number(right.toPrecision(2)))), slip: judge(String(Number(slip.toPrecision(3)))) };
 }
 
+/** What the curve of the run is, the usual slip, and a level line. */
+function drawn(draw, side) {
+  const { stretchOf, judgedCurve } = tcpfair.findings;
+  const { startS, stopS } = stretchOf(draw, side);
+  const { t_s, flows } = side.result;
+  const seen = Array.from({ length: 25 }, (_, k) => flows[draw.flow - 1].cwnd_pkts[t_s.findLastIndex((tS) => tS <= startS + (k / 24) * (stopS - startS))]);
+  const slip = new Function("seen", `return ${draw.slip}`)(seen);
+  return [seen, slip, seen.map(() => 0)].map((curve) => judgedCurve(draw, curve, seen, side));
+}
+
 /** The runs that a reader can pick beside the text: [what, run of A, run of B]. */
 function variants({ run, beside, controls }) {
   const axes = controls.filter((name) => name.startsWith("axis ")).map((name) => name.slice(5));
@@ -47,12 +57,13 @@ function variants({ run, beside, controls }) {
       const name = `${id}/${k + 1}`;
       if (chosen.length && !chosen.includes(name)) continue;
       const weighted = Object.values(step.numbers).some(({ of }) => of.startsWith("U_"));
-      const found = { name, holds: [], predicted: [] };
+      const found = { name, holds: [], predicted: [], drawn: [] };
       for (const [what, first, second] of where === "here" ? variants(step).slice(0, 1) : variants(step)) {
         const sides = { A: await side(first, weighted), ...(second ? { B: await side(second, weighted) } : {}) };
         const numbers = await tcpfair.findings.values(step.numbers, sides);
         if (!what) found.numbers = Object.fromEntries(Object.entries(numbers).map(([number, x]) => [number, x / step.numbers[number].times]));
         if (step.predict) found.predicted.push({ at: what, ...predicted(step.predict, numbers, sides.A) });
+        if (step.draw) found.drawn.push(drawn(step.draw, sides.A));
         for (const condition of step.holds) found.holds.push({ at: what, condition, holds: tcpfair.findings.holds(condition, numbers, sides.A) });
       }
       console.log(JSON.stringify(found));

@@ -11,10 +11,9 @@ import numpy as np
 from tcpfair.errors import unknown
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness
-from tcpfair.models import aimd, cubic, cubic_map, rtt_fairness
+from tcpfair.models import aimd, cubic, rtt_fairness
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.units import MS_PER_S
-from tcpfair.verdicts.paper_models import AimdLink, link_of
 
 OPEN = "Still open: put your answer in the place of None, and run the cell again."
 RIGHT = "Right."
@@ -72,29 +71,6 @@ def _config(paper: str) -> PaperConfig:
     return load_paper(Layout(repository_root()).paper_config(paper))
 
 
-def _t1_ratio(protocol: str = "Reno") -> float:
-    link = AimdLink.of(_config("ogura"))
-    short_s, long_s = link.rtts_s
-    return link.time_s(protocol, long_s, 1) / link.time_s(protocol, short_s, 1)
-
-
-def _fixed_share() -> float:
-    """Where the map of standard CUBIC at 2 and 128 ms rests, by the physical reading."""
-    paper = _config("kozu2014")
-    link = link_of(paper, tuple(paper.analysis_value("model_rtt_ms")))
-    model = cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.physical(paper.flow["ack_every"].value))
-    return float(model.fixed_shares()[0])
-
-
-def _share_without_queue() -> float:
-    short_ms, long_ms = _config("kozu2014").analysis_value("model_rtt_ms")
-    return long_ms / (short_ms + long_ms)
-
-
-def _k_ratio() -> float:
-    return float(cubic.proposed_k_s(1.0, 128 / MS_PER_S) / cubic.cubic_k_s(1.0))
-
-
 def _larger_buffer(queue: float = 2.0) -> float:
     """t2 of Reno at 120 ms with twice the buffer of ogura's Model II, over that with the buffer itself; ``queue`` is how much
     larger the queue counts as in the mean RTT."""
@@ -140,56 +116,6 @@ def _lacks_a_victim(run: Any) -> str:
 
 
 EXERCISES: dict[str, Number | Found] = {
-    "t1_ratio": Number(
-        _t1_ratio,
-        0.01,
-        (
-            (
-                lambda: _t1_ratio("Alpha"),
-                "That is Alpha's: it adds more per round trip where round trips are long. Reno adds one packet.",
-            ),
-        ),
-        "t1 is the residual capacity times RTT squared, over the increment per round trip (equation 8).",
-    ),
-    "jfi_of_two": Number(
-        lambda: float(fairness.jfi([20.0, 70.0])),
-        0.005,
-        ((lambda: 20 / 70, "That is their ratio."),),
-        "The square of the sum over N times the sum of squares.",
-    ),
-    "u_of_victim": Number(
-        lambda: 10 * float(np.log10(20 / 45)),
-        0.01,
-        (
-            (lambda: float(np.log(20 / 45)), "That is the natural logarithm; dB are ten times the one to base 10."),
-            (lambda: 20 * float(np.log10(20 / 45)), "dB of powers and rates have a factor of 10, not 20."),
-        ),
-        "10 log10 of the throughput over what the flow gets against its own kind.",
-    ),
-    "k_of_1000": Number(
-        lambda: float(cubic.cubic_k_s(1000.0)),
-        0.01,
-        ((lambda: float(np.sqrt(1000 * cubic.BETA / cubic.C)), "A square root; K has a cube root."),),
-        "The curve has to climb beta times W_max = 200 packets, and C t^3 does so at t = K (equation 2).",
-    ),
-    "k_ratio": Number(
-        _k_ratio,
-        0.02,
-        ((lambda: float(np.cbrt(128)), "The other way round: the proposal divides K."),),
-        "Equation 6 divides K by the cube root of the RTT in milliseconds.",
-    ),
-    "fixed_share": Number(
-        _fixed_share,
-        0.02,
-        ((_share_without_queue, "The queue is part of both round trips: 600 packets at 1 Gb/s take 7.4 ms."),),
-        "Equal windows: rates go as one over RTT plus queueing delay.",
-    ),
-    "law": Number(
-        lambda: float(rtt_fairness.random_loss_ratio("reno", 4.0)),
-        0.01,
-        ((lambda: 1 / 16, "That is for common losses; here each packet is lost by chance."),),
-        "A window that loses by chance has a mean that does not depend on the RTT, and is sent once per RTT.",
-    ),
     "jfi_of_run": Number(
         lambda run: float(run.jfi),
         0.002,

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 from IPython.display import HTML, display
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
+from tcpfair.exhibits import kinds, packet_lab, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board, rows
 from tcpfair.exhibits.context import Table, draw
 from tcpfair.files.layout import PAPERS, Layout, repository_root, short_id
@@ -120,6 +121,22 @@ class Paper(Board):
                 if (like := figure_like(recording)).paper != self.context.paper.paper:
                     raise InputError(f"{recording.path}: is like {like.paper}'s experiment; open that paper's notebook")
         return raw.show("beside")
+
+    def lab(self, experiment: str, replicate: int = 0, **point: Any) -> HTML:
+        """The packet lab with one run of an experiment; an axis of the grid that ``point`` leaves out has its first value.
+
+        Raises InputError when the experiment has no such run.
+        """
+        chosen = self._experiment(experiment)
+        for axis, value in point.items():
+            if axis not in chosen.grid:
+                raise unknown(f"experiment {experiment!r}: axis", axis, chosen.grid)
+            if value not in chosen.grid[axis].value:
+                raise unknown(f"experiment {experiment!r}: {axis}", value, chosen.grid[axis].value)
+        if not 0 <= replicate < chosen.runs.value:
+            raise InputError(f"replicate: must be from 0 to {chosen.runs.value - 1}, got {replicate}")
+        asked = {"preset": f"{self.config.paper}/{experiment}", **point, "replicate": replicate}
+        return packet_lab.frame(self.layout, urlencode(asked, safe="/"), linked=self.keep)
 
     def _find(self, name: str) -> Exhibit:
         for exhibit in self.context.paper.exhibits:

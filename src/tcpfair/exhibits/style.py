@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
@@ -252,17 +251,6 @@ def as_image(figure: Figure) -> Image:
     from IPython.display import Image  # a user of the library need not have it
 
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
-
-
-def imaged(draw: Callable[..., Figure]) -> Callable[..., Image]:
-    """A function that draws a figure, as one that returns its image, in the style of this module."""
-
-    @wraps(draw)
-    def drawn(*args: Any, **settings: Any) -> Image:
-        with applied():
-            return as_image(draw(*args, **settings))
-
-    return drawn
 
 
 def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: Any) -> bytes:

@@ -35,6 +35,7 @@ from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps, service_time_s
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from IPython.display import HTML
 
     from tcpfair.exhibits import run_panels
 
@@ -558,6 +559,12 @@ class Run:
             from tcpfair.exhibits.run_panels import draw
         self._refer("self")
         return draw(self, LABELS)
+
+    def lab(self) -> HTML:
+        """A single run in the packet lab, for a notebook in a checkout that ``./reproduce`` has built."""
+        with _extra("plot"):
+            from tcpfair.exhibits import packet_lab
+        return packet_lab.of_run(json.loads(self.to_json()))
 
     def _table(self, rows: Callable[[_One, int], dict[str, Any]]) -> pd.DataFrame:
         with _extra("tables"):

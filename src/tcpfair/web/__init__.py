@@ -3,9 +3,9 @@
 ============  =====================================================================================================
 `entry`       what the page calls: lays out memory, calls the engine's own set-up and loop
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
-`schema`      what the page has to know; `presets`: every run of the papers' experiments, and what they print;
+`schema`      the data of the page; `presets`: every run of the papers' experiments, and the published numbers;
               `examples.yaml`: scenarios for the packet view
-`tours`       the guided tours, checked: `tours.yaml`, and in `shipped.json` what their runs give
+`tours`       the guided tours, checked: `tours.yaml`, and in `shipped.json` the numbers of their runs
 `page`        puts the file together, from ``static/lab.html`` and all it refers to
 ============  =====================================================================================================
 
@@ -20,10 +20,9 @@ its part to one global, ``tcpfair``, which ``static/engine.js`` makes (page, wor
     result = await tcpfair.run(scenario, seed, {on_progress(share), on_part(result), signal, sample_s})
     whole = tcpfair.check(scenario)             // with all defaults; throws an Error with one line that names the field
 
-A scenario is the JSON of `tcpfair.papers.scenario.Scenario`; what is left out has its default, ``Infinity`` may be a
-number or text. A seed is a number, a BigInt or decimal text (seeds of presets have 62 bits: text). ``run`` rejects with an
-Error of one line, or with an AbortError after ``signal``. ``on_part`` gets what there is of a run on its way: its first
-samples, and no digest. Its result::
+A scenario is the JSON of `tcpfair.papers.scenario.Scenario`. A missing field has its default; ``Infinity`` may be a number
+or text. A seed is a number, a BigInt or decimal text (seeds of presets have 62 bits: text). ``run`` rejects with an Error of
+one line, or with an AbortError after ``signal``. During a run, ``on_part`` gets its first samples, without a digest. The result::
 
     { t_s, packets, seconds, digest,                          // digest: hexadecimal, of the scenario with its own sample_s
       flows: [{protocol, cc, rtt_s, direction, role, delivered_pkts, received_pkts, cwnd_pkts, ssthresh_pkts, srtt_s,
@@ -32,18 +31,19 @@ samples, and no digest. Its result::
       web: {arrivals, forward: {delivered_pkts, received_pkts, active}, reverse} or null,
       events: [{t_s, flow, kind: "loss" | "rto" | "recovery_end", cwnd_before, cwnd_after, w_max, k_s}] }
 
-The other scripts describe themselves at their beginning. ``tcpfair.schema`` is what `schema.schema` returns; in a preset's
-``printed``, names and units are those of `tcpfair.measures.measure`, a value of null is a printed dash, ``derived`` is empty
-for what is printed as it is, and ``runs`` is which mean over runs it is, or that it is their scatter ("sd", "cv").
+A comment at the beginning of each of the other scripts describes it. ``tcpfair.schema`` is the result of `schema.schema`. In
+``printed`` of a preset, names and units are those of `tcpfair.measures.measure`, null is a published dash, ``derived`` is empty
+for a value as published, and ``runs`` names a mean over runs or their scatter ("sd", "cv").
 
-All that is in sight is of one run, that of the settings as they are, or of two that are compared in the same plots. Numbers in
-the texts of tours are worked out from it (``static/findings.js``), the packet view records its packets, a run on its way shows
-the part that there is. What is still of older settings is dimmed and labelled. An address holds settings and view:
-``#1.SETTINGS&tab=packets&tour=cubic/2`` (``tour=``, ``preset=`` alone set the page, too); ``?embed`` leaves the picture and the
-settings of a step. Dropped files (``static/paste.js``) are scenarios, or reports of iperf3, which no address holds.
+The page shows one run, that of the current settings, or two that are compared in the same plots. ``static/findings.js`` computes
+the numbers in texts of tours from this run, and the packet view records its packets. During a run the plots show its first part.
+Results of older settings are dimmed and labelled. An address holds settings and view: ``#1.SETTINGS&tab=packets&tour=cubic/2``.
+``#tour=cubic/2`` or ``#preset=ogura/loss_sweep&protocol=Reno&loss_rate=0.01`` alone set the page, too. With ``?embed`` the page
+shows only the picture and its settings. In a notebook (`tcpfair.exhibits.packet_lab`) the frame holds the page itself, and its
+name is the address. Dropped files (``static/paste.js``) are scenarios, or recordings by iperf3 or ss, which no address holds.
 
-By keyboard alone: whatever can be pressed or set is reached by Tab, has a name, and shows its focus; a plot is a slider whose
-value is the one at the shared cursor; explanations are `tcpfair.inputs.explained`; Escape takes an explanation away, brings
-back what a box held, and folds away what is unfolded. What is drawn anew goes through `tcpfair.dom.renew`, which keeps the focus.
-A run that traps or hangs costs its worker: the page says so above the plots, and the next run has a new one.
+Every control is usable by keyboard alone: Tab reaches it, it has a name, and it shows its focus. A plot is a slider whose value
+is the one at the shared cursor. Explanations are `tcpfair.inputs.explained`. Escape closes an explanation, restores the text of
+a box, and folds what is unfolded. `tcpfair.dom.renew` replaces elements and keeps the focus. When a run traps or hangs, the page
+reports it above the plots, and the next run starts a new worker.
 """

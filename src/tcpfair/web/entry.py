@@ -94,7 +94,7 @@ def take(places, n_bytes):
 
 @jit
 def fits(places, n_bytes, heap_bytes):
-    """Whether ``n_bytes`` more can be taken; if not, says how large a heap would do."""
+    """Whether ``n_bytes`` more fit into the heap; ``needed_bytes`` is then the size of a heap that suffices."""
     places.needed_bytes = places.used + n_bytes + LINE_BYTES
     return places.needed_bytes <= heap_bytes
 

@@ -1,7 +1,7 @@
-"""Makes one relocatable wasm object, as LLVM emits it, into a module that needs nothing else.
+"""Makes one relocatable wasm object, as LLVM emits it, into a self-contained module.
 
-With a single object nothing has to be moved: LLVM has already written final indices and addresses (data from 0 on), and
-leaves memory and stack pointer as imports. What is left of a linker's work: define these two, export the entry, drop the
+A single object needs no relocation: LLVM has already written final indices and addresses (data from 0 on), and
+leaves memory and stack pointer as imports. The linker then has three tasks: define these two, export the entry, drop the
 relocations. Any other import is an error. Layout of sections: WebAssembly core specification, chapter 5.
 """
 

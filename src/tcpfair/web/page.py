@@ -1,8 +1,8 @@
-"""Puts the page together: one HTML file that needs nothing else, from ``static/lab.html`` and what it refers to.
+"""Builds the page, one self-contained HTML file, from ``static/lab.html`` and what it refers to.
 
 ``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
-replaced by the files' content, in their order. Module, schema and tours come before the first script, compressed, as text that
-nothing runs.
+replaced by the files' content, in their order. Module, schema and tours come before the first script, compressed, as text
+that is not executed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Every run of a paper's experiments, so compact that a page can hold them all.
 
-For each grid point there is the scenario without what differs from run to run; a run's seed follows from names, and what
-differs from the seed, as in `tcpfair.papers.expand`. ``static/expand.js`` makes scenarios of it; tests compare every run of
-every experiment with `run_specs`. Next to them are the numbers that the paper prints.
+Each grid point has the scenario without the values that differ between runs. A run's seed follows from names, and these
+values follow from the seed, as in `tcpfair.papers.expand`. ``static/expand.js`` makes scenarios of it; tests compare every run of
+every experiment with `run_specs`. Next to them are the published numbers.
 """
 
 from __future__ import annotations

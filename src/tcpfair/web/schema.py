@@ -1,4 +1,4 @@
-"""What the page has to know, as plain data: the engine's records, algorithms, fields of a scenario with bounds, presets."""
+"""The data of the page: the engine's records, algorithms, fields of a scenario with bounds, presets."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def record(dtype: np.dtype) -> dict[str, Any]:
 
 
 def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
-    """Name, texts and parameters of an algorithm, and what the engine asks of it."""
+    """Name, texts and parameters of an algorithm, and the requirements of the engine."""
     title, _, rest = " ".join(algorithm.doc.split()).partition(". ")
     cited = re.search(r"^Sources?: (.*?)(?:\n\n|\Z)", algorithm.doc, re.MULTILINE | re.DOTALL)
     return {

@@ -102,6 +102,19 @@ class Predict(_Strict):
         return self
 
 
+class Draw(_Strict):
+    """A curve that a reader draws from a loss to the next one, before the curve of the run is shown."""
+
+    plot: PlotName
+    flow: int = Field(default=1, ge=1)
+    ask: str = Field(pattern=r"^[^{}]+$")
+    label: str = Field(description="the name of the curve for screen readers")
+    slip: str = Field(
+        description="the usual mistake: an expression that gives a curve, over ``seen``, the curve of the run"
+    )
+    hint: str = Field(pattern=r"^[^{}]+$", description="what to think of after that mistake")
+
+
 class Step(_Strict):
     """One step of a tour."""
 
@@ -113,11 +126,12 @@ class Step(_Strict):
     stretch: tuple[float, float] | None = Field(default=None, description="in the packet view: from, for, s")
     zoom: tuple[float, float] | None = Field(default=None, description="what of the run is in sight: from, to, s")
     panel: Literal["plots", "numbers", "epochs", "seeds", "packets"] = Field(default="plots", description="the tab")
-    plots: tuple[PlotName, ...] = Field(min_length=1, description="the first is the picture beside the text")
-    controls: tuple[str, ...] = Field(min_length=1, max_length=2, description="settings beside the text")
+    plots: tuple[PlotName, ...] = Field(min_length=1, description="the first is the picture next to the text")
+    controls: tuple[str, ...] = Field(min_length=1, max_length=2, description="settings next to the text")
     point: Point
     look: str
     question: str
+    draw: Draw | None = None
     predict: Predict | None = None
     answer: str
     numbers: dict[str, Number] = Field(default_factory=dict)
@@ -125,7 +139,7 @@ class Step(_Strict):
 
 
 class Tour(_Strict):
-    """A tour; ``asks`` says in a sentence what it is about."""
+    """A tour; ``asks`` is its question, in a sentence."""
 
     id: str = Field(pattern=r"^[a-z_]+$")
     title: str
@@ -208,9 +222,11 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
     plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
-    plain |= {"holds", "predict"}
+    plain |= {"holds", "predict", "draw"}
+    drawn = {"draw": step.draw.model_dump() | {"ask": _html(step.draw.ask, {})}} if step.draw else {}
     return (
         step.model_dump(mode="json", include=plain)
+        | drawn
         | {name: _html(text, tags) for name, text in texts.items()}
         | {"numbers": live}
     )
@@ -240,7 +256,7 @@ def _paper(layout: Layout, name: str) -> PaperConfig:
 
 
 def check_run(layout: Layout, run: Run, where: str) -> None:
-    """Raises InputError when there is no such run."""
+    """Raises InputError when the run does not exist."""
     if run.example is None:
         spec_of(layout, run, where)
     elif run.example not in examples():

@@ -3,7 +3,7 @@
 numba gives its IR before optimisation (NUMBA_OPT=0), because what it optimises is laid out for pointers of 64 bits.
 The IR's integers stay 64 bits wide; only pointers are narrower. Floating point has no licence to differ: no fused
 multiply-add, no reassociation, no vector instructions, and of libm only what wasm has as one instruction with one right
-answer. That takes a process of its own (`python -m tcpfair.web.wasm OUTPUT`) with a compile cache of its own, since numba
+answer. That needs a separate process (`python -m tcpfair.web.wasm OUTPUT`) with a separate compile cache, since numba
 would take its unoptimised code for the native one's. What was built is kept in the native compile cache's folder.
 """
 
@@ -59,7 +59,7 @@ def module() -> bytes:
 
 
 def build() -> bytes:
-    """Compile and link, in a process of its own (a quarter of a minute)."""
+    """Compile and link, in a separate process (about 15 s)."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "engine.wasm"
         environment = {**os.environ, "NUMBA_OPT": "0", "TCPFAIR_CACHE": folder}

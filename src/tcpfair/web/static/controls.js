@@ -191,7 +191,7 @@ tcpfair.controls = (() => {
       return [
         part(`${key} params`, `parameters of ${flow.cc}`, () => [
           make("p", { className: "source" }, algorithm.source || algorithm.title || ""),
-          ...(algorithm.params.length ? algorithm.params.map((param) => paramRow(flow, param, key)) : [make("p", { className: "source" }, "It has none.")]),
+          ...(algorithm.params.length ? algorithm.params.map((param) => paramRow(flow, param, key)) : [make("p", { className: "source" }, "This algorithm has no parameters.")]),
         ], "more"),
         part(`${key} hosts`, "end hosts", () => [
           property(line, flow, "protocol", { label: "Label", key: `${key} protocol`, set: (value) => ((flow.protocol = value || flow.cc), changed()), what: what("flow", "protocol") }),

@@ -145,9 +145,9 @@ tcpfair.copying = (() => {
   function panel(schema, side, link) {
     const { digest } = side.result;
     return make("div", {},
-      make("p", {}, "SHA-256 of all that this run leaves: ", make("code", { className: "digest" }, digest)),
+      make("p", {}, "SHA-256 of all outputs of this run: ", make("code", { className: "digest" }, digest)),
       make("p", { className: "source" }, "Save the YAML as run.yaml in a checkout; ", make("code", {}, "./reproduce digest run.yaml"), " prints the same digest from the native engine."),
-      copyable("Link", link, "The settings are in the part after #, for this file wherever it lies."),
+      copyable("Link", link, "The part after # contains the settings. It works with any copy of this file."),
       copyable("YAML", yamlOf(schema, side)),
       copyable("Python", pythonOf(schema, side), "In the environment of a checkout: .venv/bin/python."),
     );

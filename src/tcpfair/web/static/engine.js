@@ -472,7 +472,7 @@ globalThis.tcpfair = tcpfair;
       } catch (error) {
         if (stop?.signal.aborted) return void postMessage({ kind: "cancelled" });
         const broken = !(error instanceof Refusal);
-        const trapped = `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`;
+        const trapped = `the engine stopped during the run (${error.message}); its results are discarded, and the next run starts a new engine`;
         postMessage({ kind: "failed", message: broken ? trapped : error.message, broken });
       }
     }
@@ -539,7 +539,7 @@ globalThis.tcpfair = tcpfair;
     }
 
     watch(seat) {
-      const message = `the run hung and was stopped: ${HANG_MS / 1e3} s without a sign of it; nothing of it is kept, and the next run has a new engine`;
+      const message = `the run was stopped because it did not respond for ${HANG_MS / 1e3} s; its results are discarded, and the next run starts a new engine`;
       clearTimeout(seat.timer);
       seat.timer = setTimeout(() => this.replace(seat, new Error(message)), HANG_MS);
     }

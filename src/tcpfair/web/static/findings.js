@@ -169,5 +169,25 @@ tcpfair.findings = (() => {
     return { right, is: Number.isNaN(right) ? "unknown" : near(right) ? "right" : near(mistaken) ? "slip" : "other" };
   }
 
-  return { value, values, holds, judged, asked, other };
+  /** The longest stretch of a flow, in what is measured, from the end of a recovery to the next loss; null where there is none. */
+  function stretchOf({ flow }, side) {
+    const { scenario, measuring: { fromS, toS } } = side.of;
+    const epochs = epochsOf(scenario, side.result, flow - 1).filter(({ startS, stopS }) => startS >= fromS && stopS <= toS);
+    if (!epochs.length) return null;
+    const epoch = epochs.reduce((long, other) => (other.stopS - other.startS > long.stopS - long.startS ? other : long));
+    const recovered = side.result.events.find((event) => event.flow === flow - 1 && event.kind === "recovery_end" && event.t_s >= epoch.startS);
+    return { ...epoch, startS: recovered?.t_s ?? epoch.startS };
+  }
+
+  const NEAR_CURVE = 0.12; // mean distance of a drawn curve, of the range of the run's
+
+  /** What a drawn curve is, beside the run's curve at the same places: "right", "slip" where the usual mistake is nearer, "other". */
+  function judgedCurve({ slip }, drawn, seen, side) {
+    const range = m.largestOf(seen) - m.leastOf(seen);
+    const distance = (to) => m.mean(drawn.map((value, k) => Math.abs(value - to[k]))) / range;
+    const [right, mistaken] = [distance(seen), distance(evaluated(slip, { seen }, side))];
+    return mistaken < right ? "slip" : right <= NEAR_CURVE ? "right" : "other";
+  }
+
+  return { value, values, holds, judged, stretchOf, judgedCurve, asked, other };
 })();

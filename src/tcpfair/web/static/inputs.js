@@ -182,7 +182,12 @@ tcpfair.inputs = (() => {
     });
     select.addEventListener("change", () => (performance.now() - typedMs < TYPED_MS ? wait() : take()));
     select.addEventListener("blur", () => waiting && take());
-    const refresh = () => (select.value = String(get()));
+    const refresh = () => {
+      const value = String(get());
+      // a value that cannot be chosen is shown, too
+      if (![...select.options].some((option) => option.value === value)) select.append(make("option", { value, hidden: true, disabled: true }, value));
+      select.value = value;
+    };
     return rowOf(wide ? "row wide" : "row", refresh, what, [select], make("label", { htmlFor: id }, label), select);
   }
 

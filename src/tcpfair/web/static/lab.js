@@ -12,7 +12,7 @@
  *   look(stretch, mark)             another stretch in the packet view: see packets.js
  *   keepLink()                      after something has changed that the address holds
  *
- * All that is drawn is of the run of the settings as they are, or of the part of it that is there, or it is dimmed.
+ * The page shows the run of the current settings, or the part of it that is simulated so far; all else is dimmed.
  */
 "use strict";
 
@@ -109,7 +109,7 @@
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
-      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "These settings stay as A; a copy of them, B, is what you change. Both are in the plots", again),
+      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Show only A" : "Keeps these settings as A. You then change a copy of them, B. The plots show both", again),
     );
   }
 
@@ -131,6 +131,7 @@
   function onEdit() {
     const one = side();
     byId("undo").disabled = byId("reset").disabled = false;
+    picker.refresh();
     drawState();
     keepLink();
     clearTimeout(editTimer);
@@ -233,7 +234,7 @@
     renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(schema, sides) : "");
     document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
     const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
-    byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. What is dimmed is of the settings before.` : "Dimmed: the run of the settings before.";
+    byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. Dimmed parts show the settings before.` : "Dimmed: the run of the settings before.";
     plots.dim();
   }
 
@@ -296,12 +297,12 @@
 
   function drawCopy(fragment) {
     if (tab !== "copy") return;
-    const link = `${location.href.split("#")[0]}#${fragment}`;
+    const link = `${isInNotebook ? "lab.html" : location.href.split("#")[0]}#${fragment}`;
     perSide(byId("copies"), (one) => tcpfair.copying.panel(schema, one, link));
   }
 
   function select(name, focus = false) {
-    if (!(name in TABS)) throw new Error(`there is no panel ${name}; there are ${Object.keys(TABS).join(", ")}`);
+    if (!(name in TABS)) throw new Error(`panel: ${name} is unknown; known are ${Object.keys(TABS).join(", ")}`);
     tab = name;
     for (const button of document.querySelectorAll("#tabs [role=tab]")) {
       const on = button.dataset.tab === name;
@@ -349,7 +350,7 @@
   /** What went wrong with a side's last run, where it is seen first. */
   function drawFailed() {
     const failed = sides.filter((one) => one.error);
-    const line = (one) => `${prefix(one)}${one.error}${one.result ? ". What is shown is the run before" : ""}.`;
+    const line = (one) => `${prefix(one)}${one.error}${one.result ? ". The page shows the run before it" : ""}.`;
     const box = byId("failed");
     const text = failed.map(line).join("\n");
     if (box.dataset.text === text) return;
@@ -381,7 +382,7 @@
     clearTimeout(tellTimer);
     tellTimer = setTimeout(() => {
       const numbersOf = (one) => tcpfair.results.mainNumbers(one).map(([name, value]) => `${name}: ${value}`).join("; ");
-      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} is there. ${numbersOf(one)}.`).join(" "));
+      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} has finished. ${numbersOf(one)}.`).join(" "));
     }, TELL_MS);
   }
 
@@ -476,8 +477,9 @@
     const record = (name, found) => {
       if (!found) return false;
       plots.record(found.lines);
+      const streams = found.lines.filter(({ panel }) => panel === "throughput").length;
       const remove = button("Remove", () => (plots.record([]), byId("recorded").replaceChildren()), { "aria-label": "Remove the recording" });
-      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${found.lines.length === 1 ? "a stream" : `${found.lines.length} streams`} of iperf3, ${found.of}. `, remove));
+      byId("recorded").replaceChildren(make("p", {}, `Dotted: ${name}, ${streams === 1 ? "a stream" : `${streams} streams`} of ${found.by}, ${found.of}. `, remove));
       if (!plots.shown().includes("throughput")) tcpfair.lab.show(["throughput", ...plots.shown()]);
       select("plots");
       return true;
@@ -496,7 +498,7 @@
       event.preventDefault();
       const [file] = event.dataTransfer.files;
       const text = await file?.text();
-      if (file) told(() => record(file.name, tcpfair.paste.iperfOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+      if (file) told(() => record(file.name, tcpfair.paste.recordingOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
     });
   }
 
@@ -532,6 +534,10 @@
     zoom: (span) => plots.setZoom(span, sides[0].scenario.duration_s),
     look: (stretch, mark) => tcpfair.packets.mount(byId("tab-packets")).look(stretch, mark),
     point: (what) => plots.point(what),
+    cover: (...what) => plots.cover(...what),
+    uncover: () => plots.uncover(),
+    scaleOf: (key) => plots.scaleOf(key),
+    valuesAt: (key, one, tS) => plots.valuesAt(key, one, tS),
     rebuild: () => plots.rebuild(),
     keepLink,
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
@@ -572,7 +578,7 @@
     byId("undo").addEventListener("click", undo);
     byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
     byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
-    document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
+    document.body.classList.toggle("embed", isInNotebook || new URLSearchParams(location.search).has("embed"));
     byId("tabs").addEventListener("keydown", onTabKey);
     for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
     document.addEventListener("keydown", onEscape);
@@ -581,24 +587,30 @@
       byId("work").focus();
     });
     byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
-    if (matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
+    if (document.body.matches(".embed") || matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
     await fromAddress();
     addEventListener("hashchange", fromAddress);
     document.body.dataset.ready = "true";
   }
 
+  /** Whether a notebook holds the page in a frame that has no address of its own. */
+  const isInNotebook = location.protocol === "about:";
+
+  /** The settings after the address; in a notebook they are the name of the frame. */
+  const fragment = () => (isInNotebook ? `#${name}` : location.hash);
+
   /** The settings that the address holds, else those that the page begins with. */
   async function fromAddress() {
     let found = null;
     try {
-      const named = tcpfair.presets.named(schema, location.hash);
-      found = named ? [named] : await tcpfair.copying.sidesOf(location.hash);
+      const named = tcpfair.presets.named(schema, fragment());
+      found = named ? [named] : await tcpfair.copying.sidesOf(fragment());
       found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {
       found = null;
-      byId("said").textContent = `The link cannot be used: ${error.message}`;
+      byId("said").textContent = `The link cannot be opened: ${error.message}`;
     }
-    const seen = tcpfair.copying.viewOf(location.hash);
+    const seen = tcpfair.copying.viewOf(fragment());
     await tcpfair.tours.ready;
     if (!found && seen.tour) tcpfair.tours.open(seen.tour, true);
     else if (found || !sides.length) {

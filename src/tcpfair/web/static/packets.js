@@ -41,16 +41,16 @@ tcpfair.packets = (() => {
 
   /** One event in a sentence or a few. */
   function describe(event) {
-    if (event.flow < 0) return `${time(event.t_s)}, a short flow: ${event.sent.length ? `sends ${plural(event.sent.length, "packet")}.` : "goes on."}`;
+    if (event.flow < 0) return `${time(event.t_s)}, a short flow: ${event.sent.length ? `sends ${plural(event.sent.length, "packet")}.` : "continues."}`;
     const said = [];
     if (event.began) said.push(`starts with a window of ${window_(event.cwnd)}`);
     if (event.heard) {
-      if (event.duplicate) said.push(`hears that a packet arrived, but ${event.una} is still missing`);
-      else said.push(`hears an ACK for ${plural(event.heard, "packet")}: all before ${event.una} have arrived`);
+      if (event.duplicate) said.push(`gets a duplicate ACK: ${event.una} is still missing`);
+      else said.push(`gets an ACK for ${plural(event.heard, "packet")}: all before ${event.una} have arrived`);
     } else if (event.landed) said.push(`${plural(event.landed, "packet")} at the receiver`);
-    if (event.timeout) said.push("the timer runs out: what is missing will be sent again, from a window of 1");
+    if (event.timeout) said.push("timeout: the missing packets are sent again, from a window of 1");
     if (event.noticed && !event.timeout) said.push(`notices ${plural(event.noticed, "loss").replace("losss", "losses")}`);
-    if (event.reduced) said.push(`takes its window down: ssthresh ${window_(event.ssthresh)}`);
+    if (event.reduced) said.push(`reduces its window: ssthresh ${window_(event.ssthresh)}`);
     if (event.ended) said.push("the recovery ends");
     if (event.heard && event.cwnd !== event.cwnd_before) said.push(`window ${window_(event.cwnd_before)} to ${window_(event.cwnd)}`);
     if (event.again.length) said.push(`sends again ${ranges(event.again)}`);
@@ -172,10 +172,10 @@ tcpfair.packets = (() => {
         on: { input: () => this.go(Number(this.range.value)) },
       });
       this.clock = make("output", { className: "pv-clock" });
-      this.net = new Canvas(make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below says the same" }));
+      this.net = new Canvas(make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below has the same content" }));
       this.strip = new Canvas(make("canvas", {
         className: "pv-strip", role: "img",
-        "aria-label": "windows, queue and packet numbers over the stretch; the words below say the same at the time that is set",
+        "aria-label": "windows, queue and packet numbers over the stretch; the text below describes the chosen time",
         on: {
           pointerdown: (event) => {
             event.target.setPointerCapture(event.pointerId);
@@ -414,7 +414,7 @@ tcpfair.packets = (() => {
     tell() {
       const { events } = this.recording;
       const k = this.eventAt(this.t_s);
-      const before = k >= 0 ? `Before: ${describe(events[k])}` : "Nothing has happened yet.";
+      const before = k >= 0 ? `Before: ${describe(events[k])}` : "No event yet.";
       this.status.textContent = events[k]?.t_s === this.t_s ? describe(events[k]) : `${time(this.t_s)}. ${before}`;
       const first = Math.max(0, k - MOST_LISTED + 3);
       this.list.start = first + 1;

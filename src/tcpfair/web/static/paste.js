@@ -1,5 +1,6 @@
 /**
- * What a reader brings: a scenario in YAML or JSON, as `./reproduce digest` takes it, or the JSON of iperf3. Mistakes are one line.
+ * What a reader brings: a scenario in YAML or JSON, as `./reproduce digest` takes it; the JSON of iperf3; or a log of `ss -tin` with a
+ * time before each poll. Mistakes are one line.
  *
  * Of YAML it reads what such files are made of: mappings, lists, both also in brackets, plain and quoted values, comments.
  */
@@ -125,8 +126,10 @@ tcpfair.paste = (() => {
     return { scenario: tcpfair.scenarios.compact(tcpfair.schema, tcpfair.check(whole.scenario)), seed };
   }
 
+  const recordedLine = (panel, n) => ({ label: `recorded ${n}`, recorded: true, panel, flow: null, tS: [], y: [] });
+
   /**
-   * The rates of a report of `iperf3 --json`: {lines: [{label, tS, y: Mb/s}], of: who counted}; null where the text is none.
+   * The rates of a report of `iperf3 --json`: {lines: [{panel, label, tS, y: Mb/s}], by, of: who counted}; null where the text is none.
    * What the receiver counted is preferred; a sender's bytes are those that it handed to its socket.
    */
   function iperfOf(text) {
@@ -144,15 +147,69 @@ tcpfair.paste = (() => {
     for (const { streams: own = [] } of Array.isArray(intervals) ? intervals : []) {
       for (const { socket, end, bits_per_second: rate, omitted } of own) {
         if (omitted || !Number.isFinite(end) || !Number.isFinite(rate)) continue;
-        if (!streams.has(socket)) streams.set(socket, { label: `recorded ${streams.size + 1}`, recorded: true, flow: null, tS: [], y: [] });
+        if (!streams.has(socket)) streams.set(socket, recordedLine("throughput", streams.size + 1));
         const line = streams.get(socket);
         if (end > (line.tS.at(-1) ?? -1)) line.tS.push(end), line.y.push(rate / 1e6);
       }
     }
     if (!streams.size) throw new Error(report.error ? `iperf3 reports an error: ${report.error}` : "intervals: no stream with end and bits_per_second");
     const byReceiver = received?.length || report.start?.test_start?.reverse === 1;
-    return { lines: [...streams.values()], of: byReceiver ? "as the receiver counted" : "as the sender handed it to its socket" };
+    return { lines: [...streams.values()], by: "iperf3", of: byReceiver ? "as the receiver counted" : "as the sender handed it to its socket" };
   }
 
-  return { yaml, scenarioOf, iperfOf };
+  const ADDRESS = String.raw`(?:\[[^\]]+\]|[\d.]+(?:%\w+)?):\d+`;
+  const SOCKET = new RegExp(`(?:^|\\s)(${ADDRESS})\\s+(${ADDRESS})(?=\\s|$)`);
+  const RATE_S = 1; // over which a rate is taken, as in the simulation
+  const LEAST_SHARE = 0.01; // of the bytes of the largest connection; one with less is a control connection
+
+  /**
+   * Rates and windows of the connections in a log of `ss -tin`, whose polls each follow a line with the time in s (`date +%s.%N`), as
+   * `iperfOf` gives them; null where the text is none. Time 0 is that of the first poll.
+   */
+  function ssOf(text) {
+    if (!/\bcwnd:\d/.test(text) || /^\s*[{[]/.test(text)) return null;
+    const sockets = new Map(); // polls {tS, bytes, cwnd} by the addresses of both ends
+    let [firstS, nowS, socket, received] = [null, null, null, 0];
+    text.split(/\r?\n/).forEach((line, k) => {
+      const fail = (what) => { throw new Error(`line ${k + 1}: ${what}`); };
+      const [stamp] = line.match(/^\d{9,10}(\.\d+)?$/) || [];
+      if (stamp) {
+        if (Number(stamp) < nowS) fail(`the time ${stamp} is before that of the last poll`);
+        firstS ??= Number(stamp);
+        return void ([nowS, socket] = [Number(stamp), null]);
+      }
+      const [, ...ends] = line.match(SOCKET) || [];
+      if (ends.length) socket = ends.join(" ");
+      const [cwnd, bytes, own] = ["cwnd", "bytes_acked", "bytes_received"].map((name) => Number(line.match(new RegExp(`\\b${name}:(\\d+)`))?.[1] ?? NaN));
+      if (Number.isNaN(cwnd)) return;
+      if (nowS === null) fail("a time in s is needed before each poll, as scripts/poll_ss.sh writes it: date +%s.%N; ss -tin");
+      if (!socket) fail("cwnd without the addresses of its connection");
+      const polls = sockets.get(socket) ?? sockets.set(socket, []).get(socket);
+      received = Math.max(received, own || 0);
+      const last = polls.at(-1)?.bytes ?? 0;
+      if (bytes < last) fail(`bytes_acked: ${bytes} after ${last} of the same connection`);
+      polls.push({ tS: nowS - firstS, bytes: bytes || last, cwnd });
+    });
+    const largest = Math.max(0, ...[...sockets.values()].map((polls) => polls.at(-1).bytes));
+    if (!largest) throw new Error("bytes_acked: is in no line; ss shows it from iproute2 4.1 on, at the sender");
+    if (received > largest) throw new Error("bytes_received: is above bytes_acked; give the log of the sender, whose windows are shown");
+    const lines = [...sockets.values()].filter((polls) => polls.at(-1).bytes >= LEAST_SHARE * largest).flatMap((polls, n) => {
+      const [rates, windows] = ["throughput", "cwnd"].map((panel) => recordedLine(panel, n + 1));
+      let from = polls[0];
+      for (const poll of polls) {
+        windows.tS.push(poll.tS), windows.y.push(poll.cwnd);
+        if (poll.tS - from.tS < RATE_S) continue;
+        rates.tS.push(poll.tS), rates.y.push((8e-6 * (poll.bytes - from.bytes)) / (poll.tS - from.tS));
+        from = poll;
+      }
+      return rates.tS.length ? [rates, windows] : [];
+    });
+    if (!lines.length) throw new Error("the polls of each connection cover less than 1 s");
+    return { lines, by: "ss", of: "as the sender's kernel counted" };
+  }
+
+  /** What is recorded in a text of either kind; null where it is a scenario. */
+  const recordingOf = (text) => iperfOf(text) ?? ssOf(text);
+
+  return { yaml, scenarioOf, iperfOf, ssOf, recordingOf };
 })();

@@ -4,6 +4,7 @@
 tcpfair.picker = (() => {
   const { make, renew } = tcpfair.dom;
   const { choice } = tcpfair.inputs;
+  const { compact, leaves } = tcpfair.scenarios;
 
   /** How the axes of grids are read: name and unit; or a key and these. */
   const AXES = {
@@ -13,16 +14,19 @@ tcpfair.picker = (() => {
     ...{ root: "Root", x: "x(RTT)", synchronised: "Synchronised", beta: "beta", hystart: "HyStart", rtt_unit_s: "Unit of the RTT, s" },
   };
 
+  const EDITED = "edited";
+
   /**
    * Fills `box`. `lab` gives {schema, side(), load(preset), free(), example(name), move(axis, value)}: the second is what is
    * edited, the others are called with what a reader picks.
    */
   function create(box, lab) {
     const { presets, papers: about } = lab.schema;
+    let rows = [];
 
-    const pick = (name, options, value, then, wide = false) => {
+    const pick = (name, options, get, then, wide = false) => {
       const [key, label] = [name].flat();
-      return choice({ label: label || key, options, get: () => value, set: then, key: `preset ${key}`, wide });
+      return choice({ label: label || key, options, get, set: then, key: `preset ${key}`, wide });
     };
     const EXAMPLE = "example: ";
 
@@ -31,7 +35,7 @@ tcpfair.picker = (() => {
       const examples = Object.keys(lab.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
       const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper]), ...examples];
       const parts = [
-        pick("Paper", papers, preset?.paper ?? "", (paper) => {
+        pick("Paper", papers, () => preset?.paper ?? "", (paper) => {
           if (!paper) return lab.free();
           if (paper.startsWith(EXAMPLE)) return lab.example(paper.slice(EXAMPLE.length));
           const experiments = presets[paper];
@@ -41,7 +45,33 @@ tcpfair.picker = (() => {
         }),
       ];
       if (preset) parts.push(...ofPaper(preset));
+      rows = parts;
       renew(box, ...parts);
+    }
+
+    const fieldsOf = (scenario) => leaves(compact(lab.schema, scenario));
+    let own = {}; // {preset, seed, fields}: the run of the preset last compared
+    function ownOf(preset) {
+      if (own.preset !== preset) {
+        const { scenario, seed } = tcpfair.presets.runOf(preset);
+        own = { preset, seed, fields: fieldsOf(scenario) };
+      }
+      return own;
+    }
+
+    /** The value of an axis, or EDITED where a field that this axis sets has another value in the settings. */
+    function held(axis) {
+      const { preset, scenario } = lab.side();
+      const { grid, shared, points } = presets[preset.paper][preset.experiment];
+      const at = (point) => leaves({ ...shared, ...points[tcpfair.points(preset.paper, preset.experiment).findIndex((each) => Object.keys(each).every((name) => each[name] === point[name]))] });
+      const here = at(preset.point);
+      const now = fieldsOf(scenario);
+      const { fields } = ownOf(preset);
+      const isEdited = grid[axis].some((value) => {
+        const there = at({ ...preset.point, [axis]: value });
+        return Object.keys({ ...here, ...there }).some((place) => here[place] !== there[place] && now[place] !== fields[place]);
+      });
+      return isEdited ? EDITED : preset.point[axis];
     }
 
     function ofPaper(preset) {
@@ -50,13 +80,13 @@ tcpfair.picker = (() => {
       const names = Object.entries(experiments).map(([name, each]) => [name, `${name}: ${each.title}`]);
       const load = (change) => lab.load({ ...preset, ...change });
       const axes = Object.entries(experiment.grid).map(([axis, values]) =>
-        pick(AXES[axis] || axis, values.map((value) => [value, String(value)]), preset.point[axis], (value) => load({ point: { ...preset.point, [axis]: value } })),
+        pick(AXES[axis] || axis, values.map((value) => [value, String(value)]), () => held(axis), (value) => load({ point: { ...preset.point, [axis]: value } })),
       );
       const replicates = Array.from({ length: experiment.replicates }, (_, k) => [k, String(k)]);
       return [
-        pick("Experiment", names, preset.experiment, (name) => load({ experiment: name, point: nearPoint(experiments[name], preset.point), replicate: 0 }), true),
+        pick("Experiment", names, () => preset.experiment, (name) => load({ experiment: name, point: nearPoint(experiments[name], preset.point), replicate: 0 }), true),
         ...axes,
-        experiment.replicates > 1 ? pick(`Replicate of ${experiment.replicates}`, replicates, preset.replicate, (replicate) => load({ replicate })) : null,
+        experiment.replicates > 1 ? pick(`Replicate of ${experiment.replicates}`, replicates, () => (lab.side().seed === ownOf(preset).seed ? preset.replicate : EDITED), (replicate) => load({ replicate })) : null,
         make("p", { className: "source" }, about[preset.paper].cite),
       ].filter(Boolean);
     }
@@ -66,7 +96,7 @@ tcpfair.picker = (() => {
       const { preset } = lab.side();
       const values = preset && presets[preset.paper][preset.experiment].grid[name];
       const options = values?.map((value) => [value, String(value)]);
-      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options, get: () => preset.point[name], set: (value) => lab.move(name, value) }));
+      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options, get: () => held(name), set: (value) => lab.move(name, value) }));
     }
 
     /** The point of another grid that has as much as it can of this one. */
@@ -75,7 +105,7 @@ tcpfair.picker = (() => {
       return Object.fromEntries(Object.entries(first).map(([axis, value]) => [axis, experiment.grid[axis].includes(point[axis]) ? point[axis] : value]));
     }
 
-    return { build, axis };
+    return { build, axis, refresh: () => rows.forEach((row) => row.refresh?.()) };
   }
 
   return { create };

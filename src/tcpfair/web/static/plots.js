@@ -35,7 +35,8 @@ tcpfair.plots = (() => {
     let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
     const cells = new Map(); // by key of the panel: {node, panel, plot, shape, of: [{side, lines, bands}]}
     let sides = [];
-    let recorded = []; // lines of a recording, drawn beside the throughputs of the first side
+    let recorded = []; // lines of a recording, drawn in its panels with the first side
+    let covered = null; // {key, drawn, range}: the curve that a reader draws over a plot
     let pointed = null; // {plot, to, says}: what a tour points at
     let spanS = [0, 1];
     let zoom = null; // null: all of the run
@@ -285,13 +286,13 @@ tcpfair.plots = (() => {
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
-          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1, sides) },
+          y: { range: (_, low, high) => (covered?.key === panel.key ? covered.range : cell.range) ?? panel.range(low ?? 0, high ?? 1, sides) },
         },
         axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
         series: [{}, ...cell.of.flatMap(({ side, lines }) => lines.map((line) => ({ label: line.label, ...lookOf(line, sides.indexOf(side)), points: { show: false }, spanGaps: false })))],
         hooks: {
           drawAxes: [(plot) => (cell.of.forEach(({ bands }) => drawSpread(plot, bands)), panel.level && drawLevel(plot, panel.level(sides[0])))],
-          draw: [(plot) => (panel.marks && sides.forEach((side, place) => drawMarks(plot, side, place)), pointed?.plot === panel.key && drawPointed(plot, cell))],
+          draw: [() => panel.key === covered?.key && placeCover(), (plot) => (panel.marks && sides.forEach((side, place) => drawMarks(plot, side, place)), pointed?.plot === panel.key && covered?.key !== panel.key && drawPointed(plot, cell))],
           setCursor: [(plot) => plot === cell.plot && cell.node.matches(":hover") && hovered(plot)],
           setSelect: [(plot) => plot.select.width > 3 && setZoom([plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")])],
           ready: [(plot) => plot.over.addEventListener("dblclick", () => setZoom(null))],
@@ -322,7 +323,7 @@ tcpfair.plots = (() => {
     function drawCell(panel) {
       const cell = cells.get(panel.key);
       cell.of = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
-      if (panel.key === "throughput" && recorded.length && cell.of.length) cell.of.push(...recorded.map((line) => ({ side: sides[0], lines: [line], bands: [] })));
+      if (cell.of.length) cell.of.push(...recorded.filter((line) => line.panel === panel.key).map((line) => ({ side: sides[0], lines: [line], bands: [] })));
       const there = cell.of.length > 0;
       cell.node.dataset.lines = cell.of.reduce((sum, { lines }) => sum + lines.length, 0);
       cell.node.classList.toggle("empty", !there);
@@ -355,6 +356,37 @@ tcpfair.plots = (() => {
       cell.shape = shape;
       cell.plot = new uPlot(optionsOf(panel, cell, width), data, cell.node.querySelector(".canvas"));
     }
+
+    /** Puts what a reader draws exactly over the axes of its plot. */
+    function placeCover() {
+      const { plot, node } = cells.get(covered?.key) ?? {};
+      if (!plot) return;
+      const { left, top, width, height } = plot.bbox;
+      const px = (value) => `${value / devicePixelRatio}px`;
+      Object.assign(covered.drawn.node.style, { left: px(left), top: `calc(${node.offsetTop}px + ${px(top)})`, width: px(width), height: px(height) });
+      if (covered.drawn.node.parentElement !== node.parentElement) node.parentElement.append(covered.drawn.node);
+      covered.drawn.draw();
+    }
+
+    /**
+     * Covers the plot of a panel by what a reader draws, over this range of values; null takes it away. The values at the cursor
+     * stay hidden, too.
+     */
+    function cover(key, drawn, range) {
+      covered?.drawn.node.remove();
+      covered = drawn && { key, drawn, range };
+      for (const [other, { node }] of cells) node.inert = Boolean(drawn) && other === key;
+      placeCover();
+    }
+
+    /** Shows the plot below what a reader drew. */
+    function uncover() {
+      covered?.drawn.uncover();
+      for (const { node } of cells.values()) node.inert = false;
+    }
+
+    /** What of the plot of a panel is in sight: {fromS, toS, low, high}. */
+    const scaleOf = (key) => (({ x, y }) => ({ fromS: x.min, toS: x.max, low: y.min, high: y.max }))(cells.get(key).plot.scales);
 
     function drawPlane(cell) {
       const to = pointed?.plot === cell.panel.key && placeOf(pointed.to, cell.of[0]);
@@ -431,9 +463,9 @@ tcpfair.plots = (() => {
 
     /** Why a panel has no lines. */
     function nothingText(key, side) {
-      if (key === "nru" && side.run.flows.length > 1) return { waiting: "request the self-runs to see it", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
+      if (key === "nru" && side.run.flows.length > 1) return { waiting: "needs the self-runs: press Run them below", running: "the self-runs are being simulated", failed: side.weights.note }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
-      return key === "plane" ? "takes two flows, or flows of two protocols" : "takes two flows";
+      return key === "plane" ? "needs two flows, or flows of two protocols" : "needs two flows";
     }
 
     /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */
@@ -485,7 +517,7 @@ tcpfair.plots = (() => {
       });
     };
 
-    return { show, record, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
+    return { show, record, cover, uncover, scaleOf, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
   }
 
   return { create, swatch, style, COLOURS };

@@ -54,19 +54,30 @@ tcpfair.presets = (() => {
    */
   function load(schema, { paper, experiment, point, replicate = 0 }) {
     const own = schema.presets[paper]?.[experiment];
-    if (!own) throw new Error(`there is no experiment ${paper}/${experiment}`);
+    if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
     const preset = copy({ paper, experiment, point: { ...firstPoint(own), ...point }, replicate });
     const { scenario, seed } = runOf(preset);
     const measuring = measuringOf(schema, scenario, preset);
     return { scenario: { ...scenario, sample_s: drawnSampleS(scenario) }, seed, preset, measuring, bufferUnit: "packets" };
   }
 
-  /** The side that a fragment `#preset=paper/experiment` names, at the first point of its grid; null where it names none. */
+  /**
+   * The side that a fragment such as `#preset=ogura/loss_sweep&loss_rate=0.01&replicate=2` names; null where it names none. An axis
+   * that it leaves out has its first value. Throws a line where there is no such run.
+   */
   function named(schema, fragment) {
-    const [, path] = decodeURIComponent(fragment).match(/^#preset=([^&]+)/) || [];
+    const { preset: path, replicate = "0", ...asked } = tcpfair.copying.viewOf(fragment);
     if (!path) return null;
     const [paper, experiment] = path.split("/");
-    return load(schema, { paper, experiment });
+    const own = schema.presets[paper]?.[experiment];
+    const valueOf = ([axis, values]) => {
+      const value = values.find((each) => String(each) === asked[axis] || (typeof each === "number" && each === Number(asked[axis])));
+      if (value === undefined) throw new Error(`${axis}: ${asked[axis]} is not a value of ${path}; known are ${values.join(", ")}`);
+      return [axis, value];
+    };
+    const point = Object.fromEntries(Object.entries(own?.grid ?? {}).filter(([axis]) => axis in asked).map(valueOf));
+    if (own && !(Number(replicate) in Array(own.replicates).fill())) throw new Error(`replicate: must be from 0 to ${own.replicates - 1}, got ${replicate}`);
+    return load(schema, { paper, experiment, point, replicate: Number(replicate) });
   }
 
   /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */

@@ -53,7 +53,7 @@ tcpfair.results = (() => {
     const all = sides.map((side) => new Map(mainNumbers(side).map(([name, ...rest]) => [name, rest])));
     const names = [...new Set(all.flatMap((of) => [...of.keys()]))];
     const rows = names.map((name) => [name, ...all.map((of) => make("strong", {}, of.get(name)?.[0] ?? MISSING)), [...new Set(all.map((of) => of.get(name)?.[1]).filter(Boolean))].join("; ")]);
-    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "what it says"];
+    const head = ["measure", ...(sides.length > 1 ? sides.map(({ name }) => name) : ["value"]), "meaning"];
     return make("details", { className: "more measures" }, make("summary", {}, sides.length > 1 ? "Measures of A and B, in words" : "Measures of this run, in words"),
       table("The main measures", head, rows, { className: "tiles", align: [...head.slice(1).map(() => ""), "left"] }));
   }
@@ -66,7 +66,7 @@ tcpfair.results = (() => {
     const found = tcpfair.scenarios.differences(schema, one, other);
     const parts = found.slice(0, DIFFERENCES_TOLD).map(([field, ...values]) => make("span", {}, make("code", {}, field), ` ${values.map(told).join(" | ")}`));
     const more = found.length - parts.length;
-    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B do not differ yet: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
+    return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B are equal: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
   }
 
   const percent = (share) => `${fixed(100 * share, 0)} %`;
@@ -77,15 +77,17 @@ tcpfair.results = (() => {
     const { run, result } = side;
     const means = run.foreground.map((_, k) => valueOf(side, "throughput_mean", k + 1));
     const total = m.sum(means);
-    if (!(total > 0)) return "Nothing arrives in the time that is measured.";
+    if (!(total > 0)) return "No data arrives in the measured time.";
     const order = means.map((_, k) => k).sort((a, b) => means[b] - means[a]);
     const name = (k) => (run.flows.filter(({ protocol }) => protocol === run.flows[k].protocol).length > 1 ? `flow ${k + 1} (${run.flows[k].protocol})` : run.flows[k].protocol);
     const upper = (text) => text[0].toUpperCase() + text.slice(1);
     const [first, last] = [order[0], order.at(-1)];
-    const used = `${percent(valueOf(side, "utilisation"))} of the link is used.`;
+    const carried = valueOf(side, "utilisation");
+    // data in order counts when a hole before it is filled, which may be after the seconds in which the link carried it
+    const used = carried > 1 + EVEN ? "Data that was held back by losses before the measured time arrives in it." : `${percent(Math.min(carried, 1))} of the link is used.`;
     if (means.length === 1) return `${upper(name(0))} alone has ${fixed(means[0], 1)} Mb/s: ${used}`;
     const share = means[first] / total;
-    if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share alike: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;
+    if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share equally: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;
     const back = [first, last].map((k) => m.givenBack(result.events.filter((event) => event.flow === run.foreground[k])));
     const rtt = [first, last].map((k) => run.flows[k].rtt_s * MS_PER_S);
     const why = [];
@@ -135,14 +137,14 @@ tcpfair.results = (() => {
     const { references: found } = side;
     const now = found && tcpfair.runs.isCurrent(side, found.of) && JSON.stringify(found.of.measuring) === JSON.stringify(side.measuring);
     const again = button(found ? "Compare again, with these settings" : "Compare with three references", ask, { key: `references ${side.name}` });
-    if (!found) return make("p", {}, again, make("span", { className: "source" }, " What would each flow get among its own kind, alone, and at an equal share?"));
+    if (!found) return make("p", {}, again, make("span", { className: "source" }, " The references are what each flow gets against its own kind, alone, and at an equal share."));
     const { of, rows } = found;
     const pair = (y, reference) => [fixed(reference, 2), fixed(y / reference, 3)];
     const cells = rows.map(({ n, y, self, solo, maxMin }) => [`${n + 1} ${of.scenario.flows[n].protocol}`, fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
-    const head = ["flow", "gets, Mb/s", "among its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
+    const head = ["flow", "gets, Mb/s", "against its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
     return make("div", { className: now ? "" : "stale" },
       table(`What each flow gets over three references, means from ${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
-      make("p", { className: "source" }, "Among its own kind: all flows are as this one, with its RTT, and start as here; 10 log₁₀ of the ratio is the NRU of the mean, in dB. Alone: no other long flow; 1 − ratio is the harm done. Max-min share: an equal part of the link, and of what others cannot use."),
+      make("p", { className: "source" }, "Against its own kind: all flows have the algorithm and the RTT of this one, and start at the same times; 10 log₁₀ of the ratio is the NRU of the mean, in dB. Alone: no other long flow; 1 − ratio is the harm done. Max-min share: an equal part of the link, and of what others cannot use."),
       now ? null : again);
   }
 
@@ -179,16 +181,16 @@ tcpfair.results = (() => {
       ];
     };
     const { fromS, toS } = side.of.measuring;
-    const head = ["number", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "(tolerance)", "(where it is printed)"];
+    const head = ["number", "published", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "(tolerance)", "(source)"];
     const align = ["", "", "", ...(seeds.length ? [""] : []), "left", "left"];
     const show = (caption, rows) => table(caption, head, rows.map(row), { className: "numbers print", align });
     const stated = numbers.filter((number) => !number.derived);
     const derived = numbers.filter((number) => number.derived);
     const where = `${plain(fromS)} to ${plain(toS)} s${changed ? "; the settings are no longer the paper's" : ""}`;
     return make("div", {},
-      stated.length ? show(`Printed and live, ${where}`, stated) : null,
+      stated.length ? show(`Published and simulated, ${where}`, stated) : null,
       derived.length ? make("details", { className: "more", open: open.has("derived"), on: { toggle: ({ target }) => open[target.open ? "add" : "delete"]("derived") } },
-        make("summary", {}, derived.length === 1 ? "one number that follows from print" : `${derived.length} numbers that follow from print`), show(`What print implies, ${where}`, derived)) : null,
+        make("summary", {}, derived.length === 1 ? "one number that follows from the published ones" : `${derived.length} numbers that follow from the published ones`), show(`Numbers that follow from the published ones, ${where}`, derived)) : null,
     );
   }
 

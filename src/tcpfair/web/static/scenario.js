@@ -108,5 +108,5 @@ tcpfair.scenarios = (() => {
   const expectedPkts = (scenario) =>
     ((scenario.capacity_bps + (scenario.reverse_bps || 0)) * scenario.duration_s) / (8 * scenario.wire_bytes);
 
-  return { copy, fieldOf, differences, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
+  return { copy, fieldOf, leaves, differences, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
 })();

@@ -7,9 +7,10 @@
 
 tcpfair.tours = (() => {
   const { make, button, newId, short, fixed } = tcpfair.dom;
-  const { asked, values, holds, judged } = tcpfair.findings;
+  const { asked, values, holds, judged, judgedCurve, stretchOf } = tcpfair.findings;
   const LANDING = ["flow 2 rtt_s", "buffer"];
   let root, known, place; // place: {tour, step} or null
+  let sketch = null; // what is drawn in this step: {digest, drawn, isOpen}
 
   /** Texts of tours.yaml are this project's own and were escaped when the page was built. */
   function html(text, className) {
@@ -67,7 +68,7 @@ tcpfair.tours = (() => {
     const verdict = box.querySelector(".tour-holds");
     if (!verdict) return;
     const kept = step.holds.every((condition) => holds(condition, found, sides.A));
-    verdict.textContent = kept ? "Checked in these runs: it holds." : "With these settings it is otherwise: the answer is about the run that the step begins with.";
+    verdict.textContent = kept ? "Checked in these runs: it holds." : "It does not hold with these settings: the answer is about the run that the step begins with.";
     verdict.classList.toggle("otherwise", !kept);
   }
 
@@ -75,6 +76,7 @@ tcpfair.tours = (() => {
   function refresh() {
     if (!place) return;
     for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box, true);
+    if (stepAt().draw) sketchOver(stepAt());
     const answer = root.querySelector(".tour-answer");
     if (answer.open) fill(answer, true).catch(() => {}); // a run that fails is told above the plots
   }
@@ -88,15 +90,15 @@ tcpfair.tours = (() => {
     const verdict = make("p", { className: "tour-verdict", role: "status" });
     const judge = async (text) => {
       const sides = current();
-      if (!sides.A) return void (verdict.textContent = "The run is not there yet.");
+      if (!sides.A) return void (verdict.textContent = "The simulation has not finished yet.");
       verdict.textContent = "Being checked …";
       const { is, right } = judged(step.predict, text, await values(step.numbers, sides), sides.A);
       const told = number === null ? right : `${short(right, 3)} ${unit}`.trim();
-      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not have it." }[is];
+      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not give this value." }[is];
       verdict.dataset.is = is;
       if (is === "right") answer.open = true;
     };
-    const failed = (error) => (verdict.textContent = `It cannot be checked: ${error.message}`);
+    const failed = (error) => (verdict.textContent = `The prediction cannot be checked: ${error.message}`);
     if (number === null) {
       const choose = (text) => button(text, ({ target }) => {
         for (const other of target.parentElement.children) other.setAttribute("aria-pressed", String(other === target));
@@ -116,26 +118,79 @@ tcpfair.tours = (() => {
       make("div", { className: "buttons" }, make("label", { htmlFor: id }, "Your prediction"), box, unit, make("button", { type: "submit" }, "Check")), verdict);
   }
 
+  // ---------------------------------------------------------------- a curve that is drawn before the run's curve is shown
+
+  /** Covers the curve of the run of the page from the end of a recovery to the next loss, unless it is shown already. */
+  function sketchOver(step) {
+    const { A: side } = current();
+    if (!side || sketch?.isOpen || sketch?.digest === side.result.digest) return;
+    const { plot, flow, label } = step.draw;
+    const stretch = stretchOf(step.draw, side);
+    if (!stretch) return hideSketch();
+    const { startS, stopS, peakPkts, wMaxPkts } = stretch;
+    const startY = valueAt(step, side, startS);
+    const margin = 0.1 * Math.max(peakPkts - startY, 1);
+    const drawn = tcpfair.drawn.create({ label, startY, levelY: wMaxPkts, scale: () => tcpfair.lab.scaleOf(plot) });
+    sketch = { digest: side.result.digest, drawn, isOpen: false };
+    tcpfair.lab.cover(plot, drawn, [startY - margin, peakPkts + margin]);
+    tcpfair.lab.zoom([startS, stopS]);
+    document.body.classList.remove("covering");
+  }
+
+  const valueAt = ({ draw: { plot, flow } }, side, tS) => tcpfair.lab.valuesAt(plot, side, tS).find((line) => line.flow === flow - 1).value;
+
+  function hideSketch() {
+    sketch = null;
+    document.body.classList.remove("covering");
+    tcpfair.lab.cover(null, null);
+  }
+
+  /** The task to draw a curve: judged by the curve of the run, which is then shown below it. */
+  function drawing(step) {
+    if (!step.draw) return null;
+    const { ask, hint } = step.draw;
+    const verdict = make("p", { className: "tour-verdict", role: "status" });
+    const check = () => {
+      const { A: side } = current();
+      if (!side || !sketch) return void (verdict.textContent = "The simulation has not finished yet.");
+      const values = sketch.drawn.values();
+      if (!values) return void (verdict.textContent = "Draw the curve first: over the plot, or with the arrow keys.");
+      const is = judgedCurve(step.draw, values, sketch.drawn.timesS().map((tS) => valueAt(step, side, tS)), side);
+      verdict.textContent = { right: "Right: your curve is close to that of the run.", slip: `Not yet. ${hint}`, other: "Not yet. Draw another curve, or show the run." }[is];
+      verdict.dataset.is = is;
+      if (is === "right") show();
+    };
+    const show = () => {
+      tcpfair.lab.uncover();
+      sketch = { ...sketch, isOpen: true };
+    };
+    return make("div", { className: "tour-predict", role: "group", "aria-label": "Your curve" },
+      html(ask), make("div", { className: "buttons" }, button("Check", check, { key: "check curve" }), button("Show the run", show, { key: "show run" })), verdict);
+  }
+
   // ---------------------------------------------------------------- drawing
 
   function contents() {
     place = null;
+    hideSketch();
     tcpfair.lab.point(null);
     document.body.classList.remove("touring");
     const card = ({ id, title, asks }, k) =>
       make("button", { type: "button", className: "tour-card", data: { tour: id }, on: { click: () => go(k, 0) } }, make("strong", {}, title), make("span", {}, asks));
-    const own = make("div", { className: "named", role: "group", "aria-label": "Two settings to try" });
+    const own = make("div", { className: "named", role: "group", "aria-label": "Settings to try" });
     root.replaceChildren(
       own,
       make("details", { className: "tour-list", open: root.dataset.open === "true", on: { toggle: (event) => (root.dataset.open = String(event.target.open)) } },
         make("summary", {}, make("h2", {}, "Guided tours")),
         make("ul", {}, known.tours.map((tour, k) => make("li", {}, card(tour, k))))),
     );
-    tcpfair.lab.named(own, LANDING);
+    const { preset } = tcpfair.lab.sides()[0];
+    tcpfair.lab.named(own, [...Object.keys(preset?.point ?? {}).map((axis) => `axis ${axis}`), ...LANDING]);
   }
 
   function go(tourNumber, stepNumber, applies = true) {
     place = { tour: tourNumber, step: stepNumber };
+    hideSketch();
     const tour = known.tours[tourNumber];
     const step = tour.steps[stepNumber];
     const last = stepNumber === tour.steps.length - 1;
@@ -157,14 +212,15 @@ tcpfair.tours = (() => {
         own,
         equations(step),
         make("section", { className: "tour-look result" }, html(step.look)),
-        make("section", { className: "tour-question" }, html(step.question, "tour-ask result"), prediction(step, answer), answer),
+        make("section", { className: "tour-question" }, drawing(step), html(step.question, "tour-ask result"), prediction(step, answer), answer),
         make("div", { className: "buttons tour-steps" },
           stepNumber > 0 ? button("◀ Back", () => go(tourNumber, stepNumber - 1), { key: "back" }) : null,
           button(last ? "Done" : "Next ▶", () => (last ? leave(tour.id) : go(tourNumber, stepNumber + 1)), { key: "next" })),
         make("p", { className: "tour-set source" }, setTo),
       ),
     );
-    if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with dots below are means over many runs with the settings as shipped.");
+    if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with a dotted underline are means over many runs with the settings as shipped.");
+    document.body.classList.toggle("covering", Boolean(step.draw)); // until the curve can be covered by itself
     if (applies) apply(step);
     tcpfair.lab.named(own, step.controls);
     tcpfair.lab.point(step.stretch ? null : step.point);
