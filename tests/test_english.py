@@ -1,7 +1,11 @@
-"""What a reader meets first is plain technical English: none of the idioms that read as if translated."""
+"""Documents, notebooks, comments and docstrings are plain technical English, without idioms that read as if translated."""
 
+import ast
+import io
+import json
 import re
 import subprocess
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -33,16 +37,45 @@ IDIOMS = (
     r"\bthe other way round\b|\bas (little|far) as (it|they) go\b",
     r"\bwould turn\b|\bturns? (on|out)\b",
 )
-READMES = ("config/README.md", "data/README.md", "data/raw/README.md")
-_NAMES = re.compile(r"`[^`]*`|```.*?```|contradicted in print|\]\([^)]*\)", re.DOTALL)  # code, a verdict, addresses
+READMES = ("CONTRIBUTING.md", "config/README.md", "data/README.md", "data/raw/README.md")
+ROOMS = (
+    "cc",
+    "engine",
+    "files",
+    "library",
+    "measures",
+    "metrics",
+    "models",
+    "papers",
+    "sources/readers",
+    "sources/testbed",
+)
+LITERAL = ("printed", "are whole", "be whole")  # output of a program, integers: not idioms in comments
+_NAMES = re.compile(
+    r"```.*?```|``.*?``|`[^`]*`|[Cc]ontradicted in print|\]\([^)]*\)", re.DOTALL
+)  # code, a verdict, addresses
 
 
 def texts():
-    """What a reader meets first, by name."""
+    """Documents and the help, by name."""
     names = ("README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))))
     found = {name: (ROOT / name).read_text() for name in (*names, *READMES)}
     done = subprocess.run([ROOT / "reproduce", "--help"], capture_output=True, text=True, check=True)
     return found | {"./reproduce --help": done.stdout}
+
+
+def cells(notebook):
+    """The Markdown of a notebook."""
+    found = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join("".join(cell["source"]) for cell in found)
+
+
+def remarks(source):
+    """Docstrings and comments of a module."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return "\n\n".join([*found, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
 
 
 def idioms(text):
@@ -56,6 +89,24 @@ def idioms(text):
 @pytest.mark.parametrize(("name", "text"), texts().items())
 def test_no_idiom_is_left(name, text):
     assert idioms(text) == []
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_idiom_is_left_in_a_notebook(notebook):
+    assert idioms(cells(notebook)) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_idiom_is_left_in_comments(room):
+    paths = sorted((ROOT / "src" / "tcpfair" / room).rglob("*.py"))
+    found = {
+        path.name: [each for each in idioms(remarks(path.read_text())) if each.lower() not in LITERAL] for path in paths
+    }
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def test_comments_and_docstrings_are_read():
+    assert remarks('"""One."""\nx = "two"  # three\n') == "One.\n\n# three"
 
 
 def test_idioms_are_found():

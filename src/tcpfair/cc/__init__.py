@@ -12,7 +12,7 @@ The papers that ran Linux before 2008 used two kernels, read here in Linux's git
 Reno                came between the two and is off in 2.6.22
 recovery            rate halving, its floors (``min_cwnd``), the end of a recovery and timeouts are the same
 TSO                 growth requires that the window is full (``in_flight < snd_cwnd``), which with segmentation offload it seldom
-                    is; commit f4805ede of November 2005 speaks of 4 Mb/s instead of 50 on 100 Mb/s and 150 ms. The flows
+                    is; commit f4805ede of November 2005 reports 4 Mb/s instead of 50 on 100 Mb/s and 150 ms. The flows
                     here have no offload: those of ha2006, which fill 95 % of 400 Mb/s, cannot have had it
 first window        three packets of 1448 bytes in both (``tcp_init_cwnd``)
 socket buffers      174 kB without tuning (``tcp_rmem``); ha2006 has a very large receive buffer. In 2.6.22 up to 4 MB

@@ -4,8 +4,8 @@ Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/
 steps and constants here. As there, a Scalable step takes one ACK more than the constant of 100 (or the window). The
 queue is in whole packets, and so is the decrease with whole windows (``f.whole``). At a window of two packets the
 kernel's ssthresh falls to zero; at one it falls to -1, which is the largest unsigned number. ``stack: ns2`` has both. A
-window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor does a flow
-whose threshold is -1 when the losses of a timeout are recovered: its window becomes that threshold
+flow with a window of zero and an empty flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor does a
+flow whose threshold is -1 when the losses of a timeout are recovered: its window becomes that threshold
 (tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). Most YeAH flows of ns-2 with small windows end that
 way when they compete with greedy flows. On the other stacks ssthresh is at least two. After a loss that kernel halves
 the sending rate for any ssthresh, and slow start then makes up the difference; here recovery ends at ssthresh. ns-3's

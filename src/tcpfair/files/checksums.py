@@ -52,7 +52,7 @@ def listed(data: Path) -> dict[str, str]:
 def update(data: Path, places: Iterable[Path]) -> None:
     """Rewrite the checksums of the files and folders ``places``; all others stay.
 
-    So a command updates only the checksums of its own files, and other altered files are still detected.
+    So a command updates only the checksums of files that it wrote, and other altered files are still detected.
     """
     below = [place.relative_to(data).as_posix() for place in places]
     if below:

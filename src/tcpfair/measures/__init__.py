@@ -12,7 +12,7 @@ losses compared with the kernel's formulas. The vocabulary, with units:
 * ceiling, Mb/s: the payload that a full link carries, capacity times payload over bytes on the wire.
 * utilisation, a share: of all flows together over the ceiling (`Runs.utilisation`). Of goodput in ``throughput`` and
   for recordings, of received bytes in the validation (as in ns-2 and ns-3). Only in ``bottleneck`` it is the carried
-  load over the capacity, ACKs and background included; ``utilisation_counts`` says whether headers count.
+  load over the capacity, ACKs and background included; ``utilisation_counts`` selects whether headers count.
 * share: a flow's mean goodput over that of all. jfi: Jain's index, of each sample and then the mean (``jfi_mean``, as
   in the papers), or of the means (``jfi_of_means``; ``jfi`` of the validation).
 * loss: a reduction of the window, by fast recovery or timeout; epoch, s: from one to the flow's next. Both count in the

@@ -67,7 +67,7 @@ def weights_per_column(self_throughput: npt.ArrayLike) -> Floats:
     ``self_throughput[..., n, m]`` is the mean throughput of flow m when every flow runs the protocol of flow n, shape
     (..., flows, flows). Source: bhatti2009 eq. 9-10 and sec. II-G, III-B.
     """
-    with np.errstate(divide="ignore"):  # a flow that delivered nothing has the weight inf
+    with np.errstate(divide="ignore"):  # a flow without delivery has the weight inf
         # (eq. 10 of bhatti2009)
         return 1 / np.diagonal(np.asarray(self_throughput, dtype=float), axis1=-2, axis2=-1)
 

@@ -16,7 +16,7 @@ TIME_TOLERANCE_S = 1e-6
 
 
 def window_mask(t_s: npt.ArrayLike, start_s: float, stop_s: float) -> npt.NDArray[np.bool_]:
-    """Samples whose interval lies in [``start_s``, ``stop_s``]; of 1-s samples, 60 to 300 s selects 240.
+    """Samples whose interval is within [``start_s``, ``stop_s``]; of 1-s samples, 60 to 300 s selects 240.
 
     ``t_s`` holds the ends of the intervals, shape (samples,), so the sample that ends at ``start_s`` is excluded.
     """
@@ -31,7 +31,7 @@ def first_time_s(condition: npt.ArrayLike, t_s: npt.ArrayLike) -> Floats:
 
 
 def time_to_fraction_s(x: npt.ArrayLike, t_s: npt.ArrayLike, fraction: float) -> Floats:
-    """Earliest of ``t_s`` (samples,) at which ``x`` (..., samples) reaches ``fraction`` of its own maximum."""
+    """Earliest of ``t_s`` (samples,) at which ``x`` (..., samples) reaches ``fraction`` of its maximum."""
     x = np.asarray(x, dtype=float)
     return first_time_s(x >= fraction * x.max(axis=-1, keepdims=True), t_s)
 

@@ -13,7 +13,7 @@ and keeps packets in order, DropTailQueue holds ``buffer_pkts`` in addition to t
   ``runs.left_out``. Reno's rule is TcpNewReno (growth per ACK), with ``byte_counting`` TcpLinuxReno (per acknowledged
   packet); the others count as ns-3 does. ns-3's Westwood estimates the bandwidth, unlike ogura's. TcpYeah's reduction
   can fall below zero in 32 bits; such a run is an error.
-* recovery is ns-3's: RFC 6675 with "sack" and RFC 6582 with "newreno"; there is no "reno". Its retransmission timer is
+* recovery is ns-3's: RFC 6675 with "sack" and RFC 6582 with "newreno"; "reno" is missing. Its retransmission timer is
   restarted only by the first partial ACK, so recovery of many losses takes an RTO where the engine continues. Its cost
   in ns-3 grows with the square of the window: give ``initial_ssthresh_pkts`` where slow start would overshoot.
   ``reduction`` is TcpClassicRecovery ("immediate") or TcpPrrRecovery ("prr").

@@ -1,15 +1,15 @@
-"""Runs dumbbells in ns-3. A program of its own: it imports nothing of tcpfair and is run by a Python that has ns-3.
+"""Run dumbbells in ns-3. A stand-alone program: it does not import tcpfair and runs in a Python with ns-3.
 
     python -I ns3_dumbbell.py --version
     python -I ns3_dumbbell.py REQUEST.json FOLDER
 
 The request is a list of runs (tcpfair/sources/ns3.py writes it: every value is resolved and has ns-3's name); run k
-leaves ``samples-k.csv``, ``link-k.csv`` and ``events-k.csv`` in the folder. Each run is a forked child, so that none
-sees what another left in ns-3's global state, and the headers are read once.
+leaves ``samples-k.csv``, ``link-k.csv`` and ``events-k.csv`` in the folder. Each run is a forked child, so that runs do
+not share ns-3's global state, and the headers are read once.
 
 ``ns3`` is the wheel from PyPI. Its own ``ns`` module loads all of ns-3 (10 s); here four libraries are loaded and the
-simulation is C++ that cppyy compiles on the spot (2 s), because callbacks into Python would cost more than the packets.
-``-I`` matters: without it ``import ns3`` would find the neighbour of this file.
+simulation is C++ that cppyy compiles at run time (2 s), because callbacks into Python would cost more than the packets.
+``-I`` is required: without it ``import ns3`` would find the module next to this file.
 """
 
 from __future__ import annotations
@@ -577,13 +577,13 @@ def simulate(make, request: dict, folder: str, name: str) -> None:
 
 
 def end_with_parent() -> None:
-    """A run of minutes does not outlive whoever waits for it."""
+    """End a long run when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def in_child(make, request: dict, folder: str, name: str) -> int:
-    """Run in a process of its own; its exit status (negative: the signal that ended it)."""
+    """Run in a separate process; return its exit status (negative: the signal that ended it)."""
     child = os.fork()
     if child == 0:
         # Python would wait for the end of the simulation, and cppyy print stacks below ns-3's own message

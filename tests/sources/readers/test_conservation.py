@@ -108,8 +108,8 @@ MIXED_UP = {
         lambda folder: edit_meta(folder, t0=json.loads((folder / "meta.json").read_text())["t0"] - 3),
         "check that both are of the same flow and run",
     ),
-    "an RTT of half": (lambda folder: edit_meta(folder, rtt=[25, 25]), "min_rtt_us: .* says an RTT of 25 ms"),
-    "an RTT of twice": (lambda folder: edit_meta(folder, rtt=[100, 100]), "min_rtt_us: .* says an RTT of 100 ms"),
+    "an RTT of half": (lambda folder: edit_meta(folder, rtt=[25, 25]), "min_rtt_us: .* has an RTT of 25 ms"),
+    "an RTT of twice": (lambda folder: edit_meta(folder, rtt=[100, 100]), "min_rtt_us: .* has an RTT of 100 ms"),
     "no drops": (
         lambda folder: (folder / "queue.csv.gz").write_bytes(
             gzip.compress(table(folder / "queue.csv.gz").assign(drops=0).to_csv(index=False).encode())

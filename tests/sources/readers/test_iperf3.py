@@ -320,7 +320,7 @@ def test_clocks_and_cookies():
 )
 def test_an_interrupted_test_is_refused_with_the_name_of_its_flow(name, flow):
     with pytest.raises(
-        InputError, match=rf"the client has terminated'; .* stops_early: true of {flow} as flows"
+        InputError, match=rf"the client has terminated'; .* stops_early: true for {flow} as flows"
     ) as caught:
         recorded(name)
     assert "\n" not in str(caught.value)

@@ -150,7 +150,7 @@ REFUSED = {
     "qlog negative": (first(QLOG, '"length":1252', '"length":-1252'), "bytes: '-1252' is not a number from 0 up"),
     "qlog of words": (first(QLOG, '"length":1252', '"length":"many"'), "'many' is not a number"),
     "qlog without length": (first(QLOG, '"raw":{"length":1252}', '"raw":{}'), "packet_size: missing"),
-    "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "no number from 0 up"),
+    "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "not a number from 0 up"),
     "ndt7 negative": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":-1'), "total_bytes: '-1'"),
     "iperf2 odd date": (first(content("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is not a date from 2000 to 2099"),
     # do not add up

@@ -446,7 +446,7 @@ REFUSED = [
     *((apart(shift_s), r"packet 5[12]: time: jumps and comes back") for shift_s in (-50.0, -0.5, 0.5, 50.0)),
     (captures.pcap([*bulk(fin=False), LATE_ACK]), "more than a day after the first packet"),
     (captures.pcap_header(nano=True) + captures.pcap(bulk(3000))[24:], "they must be microseconds"),
-    (captures.pcap_header() + captures.pcap(WHOLE, nano=True)[24:], "its header says microseconds"),
+    (captures.pcap_header() + captures.pcap(WHOLE, nano=True)[24:], "its header states microseconds"),
     (
         SECTION + captures.interface(resolution=9) + b"".join(captures.enhanced(one) for one in bulk(3000)),
         "ticks a second by it, 1 to 1000 are usual",

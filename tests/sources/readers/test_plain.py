@@ -192,7 +192,7 @@ CONTRADICTIONS = {
     "no header": ("1,5\n2,6\n", "no header"),
     "RTT of an hour": ("t_s,bytes,rtt_ms\n1,5,1\n2,5,9999999999\n", "rtt_ms"),
     "no name of a flow": ("t_s,flow,bytes\n1,a,5\n2,,5\n", "line 3 names no flow"),
-    "binary": ("t_s,bytes\n1,5\n2,\0\n", "no text"),
+    "binary": ("t_s,bytes\n1,5\n2,\0\n", "not text"),
 }
 
 

@@ -467,7 +467,7 @@ def follow(packets, state, bin_ns, out):
         if known and packet.flags & (SYN | ACK | RST | FIN) == SYN:
             old, closed = state.directions[number, side], state.connections[number].closed
             silent_ns = packet.t_ns - time.zero_ns + time.offset_ns - state.connections[number].last_ns
-            # without a RST or FIN, the same SYN is a repetition; else the ports are used once more
+            # without a RST or FIN, the same SYN is a repetition; else the ports are reused
             known = not closed and (silent_ns <= JUMP_NS or (old.has_syn == 1 and old.origin == packet.seq))
         if not known and time.count == len(state.connections):
             return FULL, rows

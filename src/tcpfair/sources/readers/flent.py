@@ -214,7 +214,7 @@ def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats
 
 
 def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, Floats]:
-    """End and start (s) and rate (bit/s) of Flent's steps; empty where there are less than two."""
+    """End and start (s) and rate (bit/s) of Flent's steps; empty for fewer than two."""
     values = file.results.get(name, [])
     x = np.array(file.x_values, dtype=np.float64)
     if values and len(values) != len(x):

@@ -119,7 +119,7 @@ class _Span(_Strict):
 
 
 class _Sum(_Strict):
-    """The streams of an interval together; with ``--bidir`` ``sender`` tells their direction."""
+    """The streams of an interval together; with ``--bidir`` ``sender`` gives their direction."""
 
     bytes: Annotated[float, Field(ge=0, le=MAX_BYTES)]
     sender: bool | None = None

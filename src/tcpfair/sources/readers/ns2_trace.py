@@ -135,7 +135,7 @@ class _Seen:
     time_s: float = 0.0  # of the latest event
 
     def count(self, rows: int, what: str) -> None:
-        """Raise InputError when there are too many rows with these."""
+        """Raise InputError for too many rows with these."""
         self.packets += rows
         readings.refuse_more(self.packets, readings.MAX_PACKETS, f"{what}; give a shorter simulation")
 

@@ -3,7 +3,7 @@
 Recorded are the bytes of each ACK with its capture time, the smallest RTT (`connections`), and retransmissions. A
 capture does not show the congestion control and its window (trace.yaml may name the former), arrivals out of order, or
 reads of the application. ACKs have the time at the point of capture: near the sender progress comes half a round trip
-later than near the receiver. Nothing is stored per packet. Progress is kept in bins of 1 ms, ten times longer whenever
+later than near the receiver. Single packets are not stored. Progress is kept in bins of 1 ms, ten times longer whenever
 they become too many.
 """
 

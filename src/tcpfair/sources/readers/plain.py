@@ -62,7 +62,7 @@ BOUNDS = {
     "srtt": (0.0, 4294.97),
     "rate": (0.0, readings.MAX_BPS),
 }
-AGREE = 0.05  # two columns that say the same may differ by this share
+AGREE = 0.05  # two columns of one quantity may differ by this share
 MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
     (8, AGREE, ", 8 times as many: bits taken for bytes?"),
     (1000, AGREE, ", 1000 times as many: s and ms, or B and kB?"),
@@ -416,7 +416,7 @@ def _from_totals(
                 f"{name}: begins with {first_bytes:.9g} bytes and then rises by {most:.9g} at most; write `columns: "
                 f"{{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
             )
-    if first_bytes > 0 and from_zero is not False:  # the first interval is there as well
+    if first_bytes > 0 and from_zero is not False:  # the first interval exists as well
         t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
     return t_s, totals - totals[0], gaps, False
 

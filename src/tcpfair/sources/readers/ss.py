@@ -2,7 +2,7 @@
 
 Read are one-line (``-O``) and multi-line output, with and without header, state and netid columns, ``-e`` (which shows the
 socket's cookie), ``-p``, ``-m``; of all versions, whose fields differ: names and order are those of misc/ss.c. The
-stamp may be on a line of its own before each poll or, as ``ts`` of moreutils puts it, before each line:
+stamp may be on a separate line before each poll or, as ``ts`` of moreutils puts it, before each line:
 
 - seconds since 1970, with or without fraction (``date +%s.%N``, ``ts %.s``), or whole milli-, micro-, nanoseconds;
 - ISO 8601 (``date -Ins``, ``date --rfc-3339=ns``, ``date '+%F %T.%N'``), ``date`` in English, ``date -R``;
@@ -220,7 +220,7 @@ class _Log:
             False,
             0,
             0,
-        )  # whether a socket's lines may go on; bytes of these, and of all that are held
+        )  # whether a socket's lines may continue; bytes of these, and of all stored ones
         line = b"\n"
         for number, line in enumerate(byte_lines(self.store.path), start=1):
             kind, stamp, found = _line(line.removesuffix(b"\n"), order)

@@ -9,8 +9,8 @@ Two forms, in any packing:
   snd_una, snd_cwnd, ssthresh, snd_wnd, srtt and since 3.11 rcv_wnd.
 
 Goodput is the progress of snd_una, over the wraps of its 32 bits: the bytes acknowledged to the sender, in the state before the
-packet of the line. Sockets that only receive show none and are left out. Of the many lines of a flow the last in 10 ms is
-kept, and those around losses.
+packet of the line. Sockets that only receive show none and are omitted. Of the many lines of a flow the last in 10 ms
+is kept, and those around losses.
 
 Outside recovery the probe prints the larger of ssthresh and three quarters of the window; there only values other than
 the latter count as ssthresh. A loss is an ssthresh set below the window (HyStart sets it to the window), or a window
@@ -18,7 +18,7 @@ that decreases while ssthresh stays, as after two losses at one window. Its reco
 is acknowledged; with a window of one packet it is a timeout. Retransmissions, states and the algorithm are missing:
 write ``protocol`` in trace.yaml. Clocks are those of the kernel since boot, or of the module since its file was opened:
 no wall clock is known. The module's srtt is in jiffies before Linux 3.15 and in microseconds since; values that could
-be either are left out.
+be either are omitted.
 """
 
 from __future__ import annotations
