@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import settings
+
 TESTS = Path(__file__).parent
 # Files of more than about ten seconds of a core, the longest first: a worker that began one of them last would keep the
 # other one waiting. `./reproduce test` hands out whole files in this order; it need not be exact.
@@ -34,6 +36,7 @@ LONGEST = (
     "verdicts/test_readings.py",
     "engine/test_reference.py",
 )
+settings.register_profile("thorough", max_examples=1000, deadline=None)  # for --hypothesis-profile
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 
 
