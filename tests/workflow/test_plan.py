@@ -494,10 +494,12 @@ def test_only_is_part_of_what_the_ledger_is_made_from(root):
 
 @pytest.mark.parametrize(
     ("name", "damage"),
-    zip(
-        ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "ledger", "report", "lab"],
-        cycle(["lost", "altered", "unfinished"]),
-    ),
+    [
+        *zip(
+            ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "ledger", "report", "lab"],
+            cycle(["lost", "altered", "unfinished"]),
+        )
+    ],
 )
 def test_an_output_that_is_damaged_is_made_again_and_no_other(finished, name, damage):
     plan = make_plan(finished)

@@ -12,6 +12,7 @@ import yaml
 from tcpfair.errors import InputError
 from tcpfair.exhibits import open_paper, style
 from tcpfair.exhibits.recordings import drawings
+from tcpfair.exhibits.recordings import recording as module
 from tcpfair.exhibits.recordings.beside import likeness
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
@@ -32,7 +33,8 @@ ALONE = ("jfi", "nru", "steadiness", "beside")  # what one flow alone does not h
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A checkout with nothing drawn yet, in which figures are files without marks: to render them takes most of the time."""
+    """A checkout with nothing drawn yet. Recordings are read in this process, and figures are files without marks, which is
+    faster; `test_board` does what a user does."""
     (tmp_path / "config").mkdir()
     for name in ("config.yaml", "raw.yaml"):
         shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
@@ -40,6 +42,7 @@ def root(tmp_path, monkeypatch):
     (tmp_path / "config" / "papers").symlink_to(REPOSITORY / "config" / "papers")
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    monkeypatch.setattr(module, "trace_folder", lambda path: importing.read_once(Layout(tmp_path, "raw"), path))
     monkeypatch.setattr(style, "_saved", lambda figure, origin, **_: origin.encode() or b"no origin")
     return tmp_path
 
@@ -196,10 +199,7 @@ def test_one_run_of_a_trace_of_many(root):
     ],
 )
 def test_every_reader_gives_what_it_has(root, sample, left_out):
-    path = REPOSITORY / "tests" / "samples" / sample
-    if sample != "iperf3/reno_4s.json":  # which a process of its own reads
-        importing.read_once(Layout(root, "raw"), path)
-    raw = open_raw(str(path), keep=True)
+    raw = open_raw(str(REPOSITORY / "tests" / "samples" / sample), keep=True)
     for name in EXHIBITS:
         raw.show(name)
     found = {name: record_of(root, raw.recordings[0].name, name) for name in EXHIBITS}
