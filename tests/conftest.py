@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import settings
+
 TESTS = Path(__file__).parent
 # Files of more than about ten seconds of a core, the longest first: a worker that began one of them last would keep the
 # other one waiting. `./reproduce test` hands out whole files in this order; it need not be exact.
 LONGEST = (
     "verdicts/claims/test_quantities.py",
     "workflow/test_plan.py",
-    "validation/test_rules.py",
-    "exhibits/recordings/test_drawings.py",
-    "web/test_identity.py",
     "test_reproduce.py",
-    "engine/test_two_way.py",
     "verdicts/test_numbers.py",
     "cc/test_vectors.py",
+    "validation/test_rules.py",
+    "web/test_identity.py",
+    "engine/test_two_way.py",
     "validation/test_campaign.py",
     "verdicts/report/test_report.py",
     "exhibits/test_legible.py",
+    "exhibits/recordings/test_drawings.py",
     "workflow/test_study.py",
     "sources/readers/test_damage.py",
     "workflow/test_ensemble.py",
@@ -30,10 +32,11 @@ LONGEST = (
     "reference/test_dumbbell.py",
     "library/test_own.py",
     "web/test_tours.py",
-    "engine/test_clock.py",
     "verdicts/test_readings.py",
     "engine/test_reference.py",
+    "engine/test_clock.py",
 )
+settings.register_profile("thorough", max_examples=1000, deadline=None)  # for --hypothesis-profile
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -162,23 +163,27 @@ def test_an_environment_that_is_right_is_left_alone(checkout):
     assert calls == ["-V ", "-m tcpfair"], "no Python is started to find out"
 
 
-@pytest.mark.parametrize("stop", ["KILL", "TERM", "fail"])
-def test_a_first_run_that_ends_at_any_step_is_made_good(checkout, stop):
+STOPS = ("KILL", "TERM", "fail")
+
+
+@pytest.mark.parametrize("stops", [STOPS, *(pytest.param([stop], marks=pytest.mark.slow) for stop in STOPS)])
+def test_a_first_run_that_ends_at_any_step_is_made_good(checkout, stops):
     assert checkout.run() == 0
     all_steps = checkout.steps()
     assert len(all_steps) >= 10
-    for at, step in enumerate(all_steps, 1):
+    for at, (step, stop) in enumerate(zip(all_steps, cycle(stops)), 1):
         shutil.rmtree(checkout.root / ".venv")
         assert checkout.run(STOP_AT=str(at), STOP=stop) != 0, step
         assert not (checkout.root / ".venv" / ".stamp").exists(), step
         assert checkout.run() == 0, step
 
 
-def test_an_end_while_the_old_environment_is_removed_does_not_leave_half_of_it(checkout):
+@pytest.mark.parametrize(("first", "every"), [(2, 4), pytest.param(1, 1, marks=pytest.mark.slow)])
+def test_an_end_while_the_old_environment_is_removed_does_not_leave_half_of_it(checkout, first, every):
     lock = (checkout.root / "envs" / "requirements.txt").read_text()
     assert checkout.run() == 0
     steps = len(checkout.steps())
-    for at in range(1, steps + 1):
+    for at in range(first, steps + 1, every):  # the second step is half of the removal
         checkout.edit_lock()
         assert checkout.run(STOP_AT=str(at), STOP="KILL") != 0, at
         (checkout.root / "envs" / "requirements.txt").write_text(lock)
@@ -415,7 +420,9 @@ def test_a_machine_without_wheels_is_told_in_one_line(checkout, system, machine,
         assert told == "" and "venv" in checkout.steps()
 
 
-@pytest.mark.parametrize("moment", [".venv.lock", ".venv/pyvenv.cfg", ".venv/bin/pip"])
+@pytest.mark.parametrize(
+    "moment", [".venv.lock", ".venv/pyvenv.cfg", pytest.param(".venv/bin/pip", marks=pytest.mark.slow)]
+)
 def test_an_interrupted_installation_shows_no_traceback(checkout, moment):
     """With the real Python; Ctrl-C when a file is there: before venv, while it puts pip into .venv, while pip starts."""
     process = subprocess.Popen(

@@ -112,6 +112,11 @@ def two_way(reverse_bps: float = SLOW_BPS, reverse_buffer_pkts: float = 30.41, a
     return {"reverse_bps": reverse_bps, "reverse_buffer_pkts": reverse_buffer_pkts, "ack_bytes": ack_bytes, **more}
 
 
+def some_of(numbers: range) -> list:
+    """Numbers of random scenarios of which the default tests take every fourth."""
+    return [pytest.param(number, marks=[pytest.mark.slow] if number % 4 else []) for number in numbers]
+
+
 def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict], dict]:
     """Flows and network, the same for the same number. Jitter keeps events of different flows apart.
 

@@ -12,6 +12,7 @@ from tcpfair.papers.papers import load_paper
 from tcpfair.runs import trace
 from tcpfair.sources import simulate
 from tcpfair.units import mbps
+from tests.verdicts import bundled
 
 ROOT = repository_root()
 PAPER = load_paper(Layout(ROOT).paper_config("ha2006"))
@@ -35,10 +36,15 @@ def fluid_load_mbps(scenario, seed, start_s, stop_s):
     return mbps(sent_pkts.sum() * per_pkt_bytes, stop_s - start_s) / len(scenario.web)
 
 
+@pytest.fixture(scope="module")
+def every_spec():
+    return run_specs(PAPER, "load")
+
+
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_fluid_model_of_the_flows_comes_near_the_calibrated_load(kind):
+def test_a_fluid_model_of_the_flows_comes_near_the_calibrated_load(every_spec, kind):
     """Of 100 runs; slow start makes it a little higher than the packet-level load."""
-    specs = [spec for spec in run_specs(PAPER, "load") if spec.point["traffic"] == kind][:100]
+    specs = [spec for spec in every_spec if spec.point["traffic"] == kind][:100]
     window_s = PAPER.experiments["load"].window_s.value
     fluid, half = mean_interval([fluid_load_mbps(spec.scenario, spec.seed, *window_s) for spec in specs], LEVEL)
     assert half < 2
@@ -50,7 +56,7 @@ def test_the_interval_of_the_shipped_runs_contains_the_stated_load(kind):
     folder = Layout(ROOT).bundled("ha2006", "load")
     if not (folder / trace.MANIFEST).is_file():
         pytest.skip("ha2006/load is not bundled")
-    loads = loads_mbps(measure(trace.read(folder), PAPER, "load"), kind)
+    loads = loads_mbps(bundled.metrics("ha2006", "load"), kind)
     mean, half = mean_interval(loads, LEVEL)
     assert len(loads) >= 200
     assert abs(mean - TARGET_MBPS) <= half

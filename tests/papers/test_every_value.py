@@ -80,11 +80,6 @@ def all_places(paper: str) -> list[tuple]:
     return [path for path in places(tree(paper)) if other(at(tree(paper), path)["value"]) is not None]
 
 
-def expanded(values: dict, experiment: str):
-    config = PaperConfig.model_validate(values)
-    return run_specs(config, experiment)
-
-
 @cache
 def before(paper: str) -> dict:
     config = PaperConfig.model_validate(tree(paper))
@@ -139,11 +134,11 @@ def check(paper: str, path: tuple) -> None:
     entry = at(tree(paper), path)  # an anchor of YAML is one entry in several places
     numbers = {number for number, place in enumerate(places(tree(paper))) if at(tree(paper), place) is entry}
     using = {name for name, read in readers(paper).items() if numbers & read}
-    values = changed(paper, path)
+    config = PaperConfig.model_validate(changed(paper, path))
     moved = set()
     for name, old in before(paper).items():
         try:
-            new = expanded(values, name)
+            new = run_specs(config, name)
         except InputError:  # the other value is refused: it was looked at
             moved.add(name)
             continue

@@ -26,9 +26,8 @@ from tests.engine.scenarios import dumbbell
     ],
 )
 def test_bad_flow_values(flow, words):
-    with pytest.raises(InputError, match=words) as error:
+    with pytest.raises(InputError, match=words):
         dumbbell(flow)
-    assert "\n" not in str(error.value)
 
 
 def test_payload_larger_than_the_packet():
@@ -45,9 +44,8 @@ def test_payload_larger_than_the_packet():
     ],
 )
 def test_ticks_that_no_emulator_has(tick_s, words):
-    with pytest.raises(InputError, match=words) as error:
+    with pytest.raises(InputError, match=words):
         dumbbell({"rtt_s": 0.1}, tick_s=tick_s)
-    assert "\n" not in str(error.value)
 
 
 def test_a_scenario_needs_flows():

@@ -59,9 +59,8 @@ def test_a_sound_trace_is_read(good, tmp_path):
 )
 def test_values_that_cannot_be(good, tmp_path, table, edit, says):
     folder = written(changed(good, table, edit), tmp_path / "trace")
-    with pytest.raises(InputError, match=says) as caught:
+    with pytest.raises(InputError, match=says):
         read_strange(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_another_schema_is_refused(good, tmp_path):

@@ -76,11 +76,10 @@ def simulate_again(folder, trace, run_id):
 
 
 @pytest.mark.skipif(not SHIPPED, reason="data/bundled is empty")
-def test_a_random_sample_of_shipped_runs_is_simulated_again_and_found_identical():
+def test_a_shipped_run_drawn_at_random_is_simulated_again_and_found_identical():
     draw = random.Random()
-    for folder in draw.sample(SHIPPED, k=min(2, len(SHIPPED))):
-        trace = read(folder)
-        simulate_again(folder, trace, int(draw.choice(trace.runs["run_id"].tolist())))
+    trace = read(folder := draw.choice(SHIPPED))
+    simulate_again(folder, trace, int(draw.choice(trace.runs["run_id"].tolist())))
 
 
 @pytest.mark.slow

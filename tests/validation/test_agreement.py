@@ -151,9 +151,8 @@ def test_rows_beyond_their_bar_have_a_line_or_are_unexplained():
 def test_a_line_for_no_row_is_refused(config, tmp_path, text, words):
     path = tmp_path / "explanations.yaml"
     path.write_text(text)
-    with pytest.raises(InputError, match=words) as error:
+    with pytest.raises(InputError, match=words):
         agreement.load_explanations(path, config)
-    assert "\n" not in str(error.value)
 
 
 # --- the quick check --------------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ def test_snakemake_runs_the_parts_of_the_engine_and_then_they_are_compared(layou
     assert len(after) == 4 and {path.parent.name for path, _ in after.items() - before.items()} == {"two"}
 
 
+@pytest.mark.slow
 def test_what_the_log_of_a_failed_job_says_is_reported_and_the_others_are_made(layout, capsys, monkeypatch):
     broken = (
         "(test {wildcards.job} != $BROKEN || (echo error: whole/engine/two/fast: no memory; false)) | tee {log:q} &&"
@@ -86,6 +87,7 @@ def test_all_the_code_that_measures_the_engine_counts():
     assert missed == {"files", "papers", "runs", "errors.py"}  # what holds a trace, and messages
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_ends_the_run(layout):
     """As in ``./reproduce validate | head -1``: Snakemake, which nobody reads any more, does not wait for ever."""
     command = [sys.executable, "-m", "tcpfair", "validate", "--cores", "1"]

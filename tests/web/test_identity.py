@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tests.web import node
 from tests.web.node import needs_node
 from tests.web.scenarios import Case, every, of_algorithms, of_papers
 
-EVERY = 8  # of the ordinary test
+EVERY = 40  # of the ordinary test, besides one of each algorithm
 
 
 def natively(case: Case) -> dict[str, str]:
@@ -50,8 +51,10 @@ def differing(parts, cases: list[Case], folder) -> list[str]:
 
 
 @needs_node
-def test_every_bit_of_every_eighth_scenario(parts, tmp_path):
-    assert differing(parts, every(Layout(node.ROOT))[::EVERY], tmp_path) == []
+def test_every_bit_of_some_scenarios_of_each_kind(parts, tmp_path):
+    cases = every(Layout(node.ROOT))[::EVERY]
+    of_each = {case.scenario.flows[0].cc: case for case in of_algorithms()}
+    assert differing(parts, [*cases, *of_each.values()], tmp_path) == []
 
 
 @needs_node
@@ -98,6 +101,7 @@ def test_where_it_stops_changes_nothing(parts):
     assert found["events"] == found["logged"] > 0
 
 
+@cache
 def every_kind():
     """Both directions, short flows, own links, losses: a run of ha2006."""
     cases = of_papers(Layout(node.ROOT))

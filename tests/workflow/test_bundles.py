@@ -139,7 +139,8 @@ def digests(folder):
     return found
 
 
-def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_been(plan, tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", [40, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_been(plan, tmp_path, monkeypatch, step):
     monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
     for _, experiment in BOTH:  # now they share
         remake(plan, experiment, 4380)
@@ -151,7 +152,7 @@ def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_
     lines = kill_at(10**9, lambda: bundles.ship(make_plan(target), BOTH))
     wanted = digests(target / "data")
     assert wanted != before
-    for line in range(1, lines + 1, 8):
+    for line in range(1, lines + 1, step):
         root = tmp_path / f"kill{line}"
         shutil.copytree(plan.root, root, symlinks=True)
         killed = make_plan(root)

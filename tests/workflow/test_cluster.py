@@ -115,6 +115,7 @@ def test_on_a_cluster_the_papers_are_few_jobs_and_no_group_waits_for_itself(tmp_
     assert n_steps > 10 and alone == 1  # `all`
 
 
+@pytest.mark.slow
 def test_on_a_cluster_the_simulations_of_all_papers_are_some_hundred_jobs(tmp_path):
     plan = Plan({"source": "engine", "shards": 16}, ROOT)
     plan.layout = Layout(tmp_path, "engine")

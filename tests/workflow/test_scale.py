@@ -63,9 +63,8 @@ def test_a_point_is_a_dumbbell_with_spread_rtts_and_a_buffer_of_one_mean_bdp():
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(tmp_path, changes, says):
-    with pytest.raises(InputError, match=f"bench.yaml: {says}") as refused:
+    with pytest.raises(InputError, match=f"bench.yaml: {says}"):
         scale.load(written(tmp_path, **changes))
-    assert "\n" not in str(refused.value)
 
 
 def test_a_file_without_curves_is_refused(tmp_path):

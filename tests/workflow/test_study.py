@@ -91,7 +91,9 @@ def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
     assert again.simulated == 0 and said[1] == "study      all runs are there"
 
 
-@pytest.mark.parametrize("keep_traces", [False, True], ids=["metrics", "traces"])
+@pytest.mark.parametrize(
+    "keep_traces", [pytest.param(False, marks=pytest.mark.slow, id="metrics"), pytest.param(True, id="traces")]
+)
 def test_a_study_that_is_killed_at_any_run_ends_with_the_same_bytes(layout, keep_traces):
     study = opened(layout, keep_traces=keep_traces)
     slice_runs = max(end - first for first, end in studies.plan(layout, study).slices)

@@ -166,7 +166,7 @@ def reading_table(
                     where, hypothesis.needs, Suggested(found, readings[each][0], counts[each], counts[CONFIGURED])
                 )
     if unmet:
-        raise InputError("\n".join(unmet))
+        raise InputError("; ".join(unmet))
     table = pd.DataFrame(rows, columns=COLUMNS)
     if once:
         table.loc[len(table)] = {"paper": ALL, "reading": CONFIGURED, "what": "", **pd.DataFrame(once).sum()}

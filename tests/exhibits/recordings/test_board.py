@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tcpfair.exhibits import style
 from tcpfair.exhibits.recordings.board import EXHIBITS
 
 REPOSITORY = Path(__file__).parents[3]
@@ -56,6 +57,7 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     (tmp_path / "Snakefile").touch()
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    monkeypatch.setattr(style, "PNG_DPI", 20)
     given = f'trace, keep = "{REPOSITORY}/data/raw/examples/rr_wire", True'
     values = {}
     for cell in code:
@@ -67,3 +69,4 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
     assert values["raw"].show("goodput").columns.to_list() != []
     records = [json.loads(path.read_text()) for path in tmp_path.glob("results/raw/rr_wire/exhibits/rr_wire/*.json")]
     assert {record["status"] for record in records} == {"built"} and len(records) == len(EXHIBITS)
+    assert "source: raw, 1 run, rr_wire" in next(tmp_path.glob("figures/raw/**/goodput.svg")).read_text()

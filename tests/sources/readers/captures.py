@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from functools import cached_property
 from ipaddress import ip_address
 
 SENDER, RECEIVER = ("10.0.0.1", 40_001), ("10.0.0.2", 5201)
@@ -32,7 +33,7 @@ class Segment:
     extensions: bytes = b""  # of IPv6, the first names TCP as the one after it
     total: int | None = None  # length in the IP header, when it is not the true one
 
-    @property
+    @cached_property
     def packet(self) -> bytes:
         """IP and TCP with zeros as payload."""
         options = struct.pack(">BBBBII", 1, 1, 8, 10, *self.times) if self.times else b""

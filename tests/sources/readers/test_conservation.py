@@ -42,9 +42,8 @@ UNITS = {
 def test_a_wrong_unit_of_tcp_info_is_refused(tmp_path, wrong):
     path = tmp_path / "polls.csv"
     UNITS[wrong](table(POLLS)).to_csv(path, index=False)
-    with pytest.raises(InputError, match="check the units of cwnd and srtt") as caught:
+    with pytest.raises(InputError, match="check the units of cwnd and srtt"):
         read_any(path)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_window_that_tcp_cannot_have_is_refused(tmp_path):
@@ -124,9 +123,8 @@ def test_files_of_a_testbed_run_that_contradict_each_other_are_refused(tmp_path,
     folder = Path(shutil.copytree(RUN, tmp_path / "run"))
     damage, says = MIXED_UP[name]
     damage(folder)
-    with pytest.raises(InputError, match=says) as caught:
+    with pytest.raises(InputError, match=says):
         read_any(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_capture_appended_to_itself_is_refused(tmp_path):
@@ -134,6 +132,5 @@ def test_a_capture_appended_to_itself_is_refused(tmp_path):
     for name, twice in (("with its header", content + content), ("without", content + content[24:])):
         path = tmp_path / f"{name}.pcap"
         path.write_bytes(twice)
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError):
             read_any(path)
-        assert "\n" not in str(caught.value), name

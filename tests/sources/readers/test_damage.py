@@ -82,7 +82,7 @@ DAMAGED = {
         "ns2_trace", ["ns2/small.tr.gz", "ns2/two_flows.cwnd.gz"], {"bytes_per_number": 2000.0}, FEW, "read refused",
     ),
     "mahimahi": ("mahimahi", [few_events], {}, FEW, "refused"),
-    "tcp_probe": ("tcp_probe", [probes], {"bytes_per_number": 0, "share": 0.6}, 200, "read refused"),
+    "tcp_probe": ("tcp_probe", [probes], {"bytes_per_number": 0, "share": 0.6}, 5 * FEW, "read refused"),
     "flowmonitor": ("flowmonitor", ["flowmonitor/*"], {}, FEW, "read refused"),
 }  # fmt: skip
 

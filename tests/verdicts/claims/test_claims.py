@@ -11,11 +11,11 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs.store import Held, MissingRunsError
-from tcpfair.verdicts.claims import VERDICTS, registry
-from tcpfair.verdicts.claims import evaluate as evaluate_held
+from tcpfair.verdicts.claims import VERDICTS, evaluate, registry
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.measured import Measured
+from tests.small_checkout import put
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
 from tests.verdicts.claims.worlds import metrics as of_worlds
@@ -24,10 +24,6 @@ from tests.verdicts.claims.worlds import trace as of_world
 ROOT = repository_root()
 CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
 BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
-
-
-def evaluate(layout, left_out=lambda claim: ""):
-    return evaluate_held(layout, {paper: Held(layout, config) for paper, config in CONFIGS.items()}, left_out)
 
 
 def judged(ratios, about=None, function=lambda evidence: {"more": ratio(evidence)}, config=CONFIG):
@@ -94,13 +90,20 @@ def test_the_exhibits_of_claims_exist(paper):
 @pytest.fixture
 def checkout(tmp_path):
     """A checkout with this one's data and configuration and without results."""
-    for name in ("data", "config", "Snakefile"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    return tmp_path
+    return put(tmp_path, {}, linked=("data", "config", "Snakefile"))
 
 
-def test_every_claim_gets_a_line(checkout):
-    claims, clauses = evaluate(Layout(checkout, "engine"))
+@pytest.fixture(scope="module")
+def without_results(tmp_path_factory):
+    """Claims and clauses in a checkout without results; one claim was not requested."""
+    root = put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
+    layout = Layout(root, "engine")
+    held = {paper: Held(layout, config) for paper, config in CONFIGS.items()}
+    return evaluate(layout, held, lambda claim: "later" if claim.id == "kozu2014.c08" else "")
+
+
+def test_every_claim_gets_a_line(without_results):
+    claims, clauses = without_results
     assert list(claims.columns) == CLAIM_COLUMNS
     assert list(clauses.columns) == CLAUSE_COLUMNS
     assert len(claims) == 158
@@ -111,8 +114,8 @@ def test_every_claim_gets_a_line(checkout):
     assert set(claims["source"]) == {"engine"}
 
 
-def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
-    claims, clauses = evaluate(Layout(checkout, "engine"))
+def test_without_results_a_claim_is_not_run_and_closed_forms_hold(without_results):
+    claims, clauses = without_results
     claims = claims.set_index("id")
     assert claims.loc["ogura.c14", ["verdict", "evidence"]].tolist() == [
         "not run",
@@ -126,17 +129,15 @@ def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
         "holds",
         1.0,
     ]
+    assert claims.loc["kozu2014.c15", "verdict"] == "by construction"
+    # a closed form as well, but not requested
+    assert claims.loc["kozu2014.c08", ["verdict", "evidence"]].tolist() == ["not run", "later"]
 
 
-def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):
-    claims, _ = evaluate(Layout(checkout, "engine"), lambda claim: "later" if claim.id == "kozu2014.c05" else "")
-    assert claims.set_index("id").loc["kozu2014.c05", ["verdict", "evidence"]].tolist() == ["not run", "later"]
-
-
-@pytest.fixture
-def of_ogura(checkout, monkeypatch):
+@pytest.fixture(scope="module")
+def of_ogura(tmp_path_factory):
     """The claims of ogura in a world with Proposal between Alpha and Libra; ``read`` lists the experiments that were read."""
-    layout, read = Layout(checkout, "engine"), []
+    checkout, read = put(tmp_path_factory.mktemp("ogura"), {}, linked=("data", "config", "Snakefile")), []
 
     def metrics(experiment):
         if experiment == "friendliness":
@@ -154,9 +155,10 @@ def of_ogura(checkout, monkeypatch):
             raise MissingRunsError("model2: 2 of 6 runs are not there")
         return checkout / experiment
 
-    monkeypatch.setattr(registry.trace, "read", lambda folder: of_world("ogura", folder.name))
     held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
-    claims, clauses = evaluate_held(layout, {"ogura": held}, lambda claim: "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry.trace, "read", lambda folder: of_world("ogura", folder.name))
+        claims, clauses = evaluate(Layout(checkout, "engine"), {"ogura": held}, lambda claim: "")
     return SimpleNamespace(claims=claims.set_index("id"), clauses=clauses.set_index(["id", "clause"]), read=read)
 
 
@@ -211,7 +213,7 @@ def test_where_the_checkout_stands_is_no_evidence(checkout):
         raise InputError(f"{layout.root}/results/{experiment}.parquet: not whole")
 
     held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=broken, trace=broken)
-    claims, _ = evaluate_held(layout, {"ogura": held}, lambda claim: "")
+    claims, _ = evaluate(layout, {"ogura": held}, lambda claim: "")
     found = claims.set_index("id").loc["ogura.c16", ["verdict", "evidence"]].tolist()
     assert found == ["failed", "InputError: results/loss_sweep.parquet: not whole"]
 

@@ -218,8 +218,8 @@ def friendliness():
 @pytest.mark.parametrize(
     ("fault", "names"),
     [
-        (flows_swapped, ["ogura.c33", "ogura.c34"]),
-        (reference_at_120_ms, ["ogura.c34"]),
+        pytest.param(flows_swapped, ["ogura.c33", "ogura.c34"], marks=pytest.mark.slow),
+        pytest.param(reference_at_120_ms, ["ogura.c34"], marks=pytest.mark.slow),
         (proposal_as_reno, ["ogura.c36"]),
     ],
     ids=name_of,

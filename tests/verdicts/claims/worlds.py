@@ -96,6 +96,12 @@ def trace(paper: str, experiment: str) -> Trace:
     )
 
 
+@cache
+def measured(paper: str) -> Measured:
+    """All experiments of a paper, each table made once."""
+    return Measured(lambda name: metrics(paper, name))
+
+
 def evidence(
     claim: Claim,
     rows: Rows = "runs",
@@ -103,5 +109,5 @@ def evidence(
     kind: type[Evidence] = Evidence,
 ) -> Evidence:
     """What a claim may look at in the worlds, or in the metrics that ``load`` gives."""
-    measured = Measured(load or (lambda name: metrics(claim.paper, name)))
-    return kind(claim, CONFIGS[claim.paper], measured, lambda name: trace(claim.paper, name), rows)
+    of = Measured(load) if load else measured(claim.paper)
+    return kind(claim, CONFIGS[claim.paper], of, lambda name: trace(claim.paper, name), rows)

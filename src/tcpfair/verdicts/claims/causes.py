@@ -121,4 +121,4 @@ def unmet(name: str, cause: Cause, found: Found) -> str:
 def refuse(lines: Sequence[str]) -> None:
     """Raises InputError with the causes whose condition does not hold, where there are any."""
     if lines:
-        raise InputError("\n".join(lines))
+        raise InputError("; ".join(lines))
