@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS
-from tcpfair.papers.scenario import Flow, Scenario, one_line
+from tcpfair.papers.scenario import AnyModel, Flow, Scenario, validated
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
 
@@ -318,20 +318,24 @@ def _is_small(values: Any) -> bool:
     return left > 0
 
 
+def load_model(path: Path, model: type[AnyModel]) -> AnyModel:
+    """A YAML file as a model. Raises InputError with one line naming file and field."""
+    return validated(model, load_yaml(path), str(path))
+
+
+def load_models(path: Path, model: type[AnyModel]) -> dict[str, AnyModel]:
+    """A YAML file of models by name. Raises InputError with one line naming file, entry and field."""
+    return {name: validated(model, entry, f"{path}: {name}") for name, entry in load_yaml(path).items()}
+
+
 def load_paper(path: Path) -> PaperConfig:
     """Read and validate one paper's configuration. Raises InputError with one line naming file and field."""
-    try:
-        return PaperConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, PaperConfig)
 
 
 def check_config(values: dict, where: str = "config") -> Config:
     """Validate the top-level configuration. Raises InputError with one line naming the field."""
-    try:
-        return Config.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    return validated(Config, values, where)
 
 
 def _names(names: set[str]) -> str:

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from tcpfair.papers.papers import Value, WeightRule, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import Value, WeightRule, load_model
 
 SIDECAR = "trace.yaml"
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
@@ -129,7 +128,4 @@ class RawConfig(_Strict):
 
 def load_raw(path: Path) -> RawConfig:
     """Read and validate ``config/raw.yaml``. Raises InputError with one line naming file and field."""
-    try:
-        return RawConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, RawConfig)

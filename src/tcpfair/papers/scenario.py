@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
 
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
@@ -181,9 +182,14 @@ def one_line(error: ValidationError, where: str) -> InputError:
     return InputError(f"{where}: {message}{shown}{more}")
 
 
-def make_scenario(values: dict, where: str = "scenario") -> Scenario:
-    """Validate plain values into a Scenario; raises InputError with one line that names the field."""
+def validated(model: type[AnyModel], values: Any, where: str) -> AnyModel:
+    """Plain values as a model; raises InputError with one line that begins with ``where`` and names the field."""
     try:
-        return Scenario.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         raise one_line(error, where) from None
+
+
+def make_scenario(values: dict, where: str = "scenario") -> Scenario:
+    """Plain values as a Scenario; raises InputError as `validated` does."""
+    return validated(Scenario, values, where)

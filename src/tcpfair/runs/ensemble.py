@@ -18,14 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers import settings
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
-from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_model
+from tcpfair.papers.scenario import validated
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -89,6 +89,11 @@ class Numbers(_Strict):
     protocols: list[str] = Field(default_factory=list)
     rtt_ms: list[float] = Field(default_factory=list)
 
+    @property
+    def are_some(self) -> bool:
+        """Whether any are named."""
+        return bool(self.exhibits or self.protocols or self.rtt_ms)
+
     def has(self, exhibit: str, key: Mapping[str, str]) -> bool:
         """Whether a printed number is one of them."""
         chosen = [(self.exhibits, exhibit), (self.protocols, key.get("protocol"))]
@@ -111,7 +116,7 @@ class Excluded(Numbers):
 
     @model_validator(mode="after")
     def _some(self) -> Excluded:
-        if not (self.exhibits or self.protocols or self.rtt_ms):
+        if not self.are_some:
             raise ValueError("name the numbers by `exhibits:`, `protocols:` or `rtt_ms:`")
         return self
 
@@ -150,7 +155,7 @@ class Fitted(Numbers):
 
     @model_validator(mode="after")
     def _own_or_all(self) -> Fitted:
-        if self.paper and (self.exhibits or self.protocols or self.rtt_ms):
+        if self.paper and self.are_some:
             raise ValueError("another `paper:` is fitted with all its numbers: choose numbers only of the same paper")
         return self
 
@@ -282,10 +287,7 @@ def digits(x: float) -> str:
 
 def load(path: Path) -> EnsembleConfig:
     """Read and validate ``config/ensemble.yaml``. Raises InputError with one line naming file and field."""
-    try:
-        return EnsembleConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, EnsembleConfig)
 
 
 # --- Members ---------------------------------------------------------------------------------------------------------
@@ -566,18 +568,15 @@ def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> Non
             if label not in ensemble.paper.protocols:
                 raise unknown(f"{where}.protocols: protocol", label, ensemble.paper.protocols)
         for experiment in change.experiments:
-            try:
-                _changed(ensemble.paper, experiment, change)
-            except ValidationError as error:
-                raise one_line(error, where) from None
+            _changed(ensemble.paper, experiment, change, where)
 
 
-def _changed(paper: PaperConfig, experiment: str, change: Change) -> PaperConfig:
-    """A paper's configuration with one change of a hypothesis, for one experiment."""
+def _changed(paper: PaperConfig, experiment: str, change: Change, where: str = "hypothesis") -> PaperConfig:
+    """A paper's configuration with one change of a hypothesis, for one experiment. Raises InputError for a wrong value."""
     own = dict(paper.experiments[experiment])
     for field in ("settings", "flow", "perturb"):
         values = {name: Value(value=value, source="hypothesis") for name, value in getattr(change, field).items()}
         own[field] = {**own[field], **values}
     protocols = {**paper.protocols, **{label: paper.protocols[other] for label, other in change.protocols.items()}}
-    experiments = {**paper.experiments, experiment: Experiment.model_validate(own)}
+    experiments = {**paper.experiments, experiment: validated(Experiment, own, where)}
     return paper.model_copy(update={"protocols": protocols, "experiments": experiments})

@@ -10,15 +10,15 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
 from tcpfair.files.files import read_small
 from tcpfair.files.manifest import MANIFEST, file_hash
+from tcpfair.papers import scenario
 from tcpfair.papers.papers import WeightRule, load_yaml
 from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
-from tcpfair.papers.scenario import one_line
 from tcpfair.runs import reach
 
 READERS = "sources/readers/__init__.py"  # the code that makes a trace of a tool's own files
@@ -119,10 +119,7 @@ def sidecar_values(recording: Path) -> dict[str, Any]:
 
 def validated(model: type[AnySaid], values: dict[str, Any], recording: Path) -> AnySaid:
     """``values`` of a recording's sidecar as a ``model``. Raises InputError with one line, file and field."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, str(sidecar_path(recording))) from None
+    return scenario.validated(model, values, str(sidecar_path(recording)))
 
 
 def _says_nothing(path: Path) -> bool:

@@ -21,12 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
 from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.scenario import validated
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -306,10 +306,7 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
     """A study from plain values; raises InputError that begins with ``where``."""
     algorithms = list(algorithms)
     possible = [measure for measure, reads in measures.items() if reads is not None]
-    try:
-        file = StudyFile.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    file = validated(StudyFile, values, where)
     for number, measure in enumerate(file.measures):
         if measure in measures and measure not in possible:
             raise InputError(
@@ -379,39 +376,34 @@ def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measu
         return found
 
     record = ["samples", *(name for measure in file.measures for name in measures[measure])]
-    try:
-        return PaperConfig.model_validate(
-            {
-                "paper": STUDY,
-                "cite": file.what,
-                "protocols": {
-                    label: {
-                        "cc": valued({"cc": each.cc})["cc"],
-                        "params": valued(each.params),
-                        "flow": valued(each.flow),
-                    }
-                    for label, each in labels.items()
-                },
-                "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
-                "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
-                "experiments": {
-                    STUDY: {
-                        "what": file.what,
-                        "settings": valued(file.base.settings),
-                        "flow": valued(file.base.flow),
-                        "flows": [valued(flow) for flow in file.base.flows],
-                        "background": [
-                            {**valued({"traffic": each.traffic}), "direction": each.direction}
-                            for each in file.base.background
-                        ],
-                        "runs": {"value": file.replicates, "source": STUDY},
-                        "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
-                        "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
-                        "record": list(dict.fromkeys(record)),
-                        "measures": file.measures,
-                    }
-                },
+    values = {
+        "paper": STUDY,
+        "cite": file.what,
+        "protocols": {
+            label: {
+                "cc": valued({"cc": each.cc})["cc"],
+                "params": valued(each.params),
+                "flow": valued(each.flow),
             }
-        )
-    except ValidationError as error:
-        raise one_line(error, where) from None
+            for label, each in labels.items()
+        },
+        "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
+        "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
+        "experiments": {
+            STUDY: {
+                "what": file.what,
+                "settings": valued(file.base.settings),
+                "flow": valued(file.base.flow),
+                "flows": [valued(flow) for flow in file.base.flows],
+                "background": [
+                    {**valued({"traffic": each.traffic}), "direction": each.direction} for each in file.base.background
+                ],
+                "runs": {"value": file.replicates, "source": STUDY},
+                "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
+                "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
+                "record": list(dict.fromkeys(record)),
+                "measures": file.measures,
+            }
+        },
+    }
+    return validated(PaperConfig, values, where)

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import whole, whole_folder
 from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
-from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
+from tcpfair.papers.papers import Config, Exhibit, PaperConfig
 from tcpfair.runs import record
 from tcpfair.runs.ensemble import EnsembleConfig
 from tcpfair.runs.ensemble import load as load_ensembles
@@ -184,7 +183,7 @@ def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd
 
 def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
     """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the print."""
-    equations = pd.DataFrame(yaml.load((layout.data / "equations.yaml").read_text(encoding="utf-8"), SAFE_LOADER))
+    equations = pd.DataFrame(printed.load_equations(layout.data).values())
     users: dict[str, list[str]] = {}
     for config in papers.values():
         for exhibit in config.exhibits:

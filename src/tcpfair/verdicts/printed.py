@@ -18,7 +18,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -26,7 +25,7 @@ from pydantic import (
 )
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
+from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig, load_models
 
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
@@ -151,7 +150,10 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     Raises InputError naming file, line and column when ``<data_dir>/published/<paper>.csv`` is missing or wrong.
     """
     path = Path(data_dir) / "published" / f"{paper.paper}.csv"
-    context = {"paper": paper.paper, "quotable": {exhibit.id for exhibit in paper.exhibits} | _equations(data_dir)}
+    context = {
+        "paper": paper.paper,
+        "quotable": {exhibit.id for exhibit in paper.exhibits} | {*load_equations(data_dir)},
+    }
     rows, seen = [], {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -172,11 +174,11 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PRINTED_COLUMNS, dtype=str)
 
 
-def _equations(data_dir: str | Path) -> set[str]:
-    """Ids of the equations: a number in the text may quote one of them."""
+def load_equations(data_dir: str | Path) -> dict[str, dict[str, str]]:
+    """The equations of all papers by id. Raises InputError when ``<data_dir>/equations.yaml`` cannot be read."""
     path = Path(data_dir) / "equations.yaml"
     try:
-        return {entry["id"] for entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)}
+        return {entry["id"]: entry for entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)}
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -187,13 +189,9 @@ def _check_row(row: dict, context: dict, place: str) -> None:
     try:
         _PrintedNumber.model_validate(row, context=context)
     except ValidationError as error:
-        raise InputError(f"{place}: column {_first_problem(error)}") from error
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"'{where}': {first['msg'].removeprefix('Value error, ')}"
+        first = error.errors()[0]
+        column, why = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{place}: column '{column}': {why}") from error
 
 
 class Tolerance(BaseModel):
@@ -223,15 +221,7 @@ class Tolerance(BaseModel):
 
 def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
     """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric when it is wrong."""
-    try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), SAFE_LOADER)
-        return TypeAdapter(dict[str, Tolerance]).validate_python(content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        raise InputError(f"{path}: metric {_first_problem(error)}") from error
+    return load_models(Path(path), Tolerance)
 
 
 class Deviation(NamedTuple):

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.cc import names
 from tcpfair.engine.dumbbell import Simulation
 from tcpfair.errors import InputError
 from tcpfair.exhibits import scaling, style
 from tcpfair.files.files import write_whole
-from tcpfair.papers.scenario import Positive, Scenario, make_scenario, one_line
+from tcpfair.papers.scenario import Positive, Scenario, make_scenario, validated
 from tcpfair.units import BPS_PER_MBPS, bdp_pkts, service_time_s
 from tcpfair.workflow.bench import REPEATS, section
 
@@ -92,10 +92,7 @@ class Scale(_Strict):
 
 def load(path: Path) -> Scale:
     """The curves of the benchmark. Raises InputError naming file and field."""
-    try:
-        scale = Scale.model_validate(section(path, "scale"))
-    except ValidationError as error:
-        raise one_line(error, f"{path}: scale") from None
+    scale = validated(Scale, section(path, "scale"), f"{path}: scale")
     if strangers := set(scale.cc) - set(names()):
         raise InputError(f"{path}: scale: cc: {min(strangers)!r} is not one of {', '.join(names())}")
     scale.scenario(_LEAST, f"{path}: scale")

@@ -27,7 +27,7 @@ _LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
 
 
 @drawing(table=True)
-def ha2006_table1(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_table1(context: Context, numbers: Numbers) -> Drawn:
     """Sizes and arrivals of each kind as configured, and the mean load that they make alone on the link."""
     loads, halves = (numbers.of(name).set_index("traffic")["value"] for name in ("throughput_mean", "half_interval"))
     rows = []
@@ -69,7 +69,7 @@ def _bytes_text(n_bytes: float) -> str:
 
 
 @drawing()
-def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
     """Cumulative distribution of the samples of the forward load, a line for each kind of traffic."""
     _, experiment = context.experiment(exhibit)
     rates = sampled_loads(context, exhibit)
@@ -95,7 +95,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
 
 
 @drawing()
-def ha2006_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig14(context: Context, numbers: Numbers) -> Drawn:
     """Mean goodput of the short flows over the number of long flows, with its confidence interval.
 
     The experiments differ in the number of flows; one may have none.

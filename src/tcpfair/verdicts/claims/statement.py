@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.papers.papers import SAFE_LOADER
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import SAFE_LOADER, load_models
+from tcpfair.papers.scenario import validated
 from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
@@ -265,17 +265,7 @@ class Claim(_Strict):
 
 def load_margins(folder: Path) -> dict[str, Margin]:
     """The shared margins of ``folder/margins.yaml`` by name. Raises InputError with one line naming file and field."""
-    path = folder / MARGINS
-    entries = _read(path)
-    if not isinstance(entries, dict):
-        raise InputError(f"{path}: must be a mapping of names to margins")
-    margins = {}
-    for name, entry in entries.items():
-        try:
-            margins[name] = Margin.model_validate(entry)
-        except ValidationError as error:
-            raise one_line(error, f"{path}: {name}") from None
-    return margins
+    return load_models(folder / MARGINS, Margin)
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -292,10 +282,7 @@ def load_claims(path: Path) -> list[Claim]:
             entry = entry | {
                 "clauses": {name: _with_margin(c, margins, f"{where}: {name}") for name, c in clauses.items()}
             }
-        try:
-            claims.append(Claim.model_validate(entry))
-        except ValidationError as error:
-            raise one_line(error, where) from None
+        claims.append(validated(Claim, entry, where))
         _check_why(claims[-1], causes, where)
     return claims
 
