@@ -8,6 +8,9 @@ of the grid variable ``name``. Unknown keys are refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -229,6 +232,14 @@ class PaperConfig(_Strict):
         own = ("validation", "testbed", "guest")
         return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
 
+    def behind(self, experiments: Iterable[str]) -> list[str]:
+        """Some experiments, each followed by the one that its NRU weights come from; none twice."""
+        found = {}
+        for name in experiments:
+            weights = self.experiments[name].weights
+            found |= dict.fromkeys([name, weights.experiment] if weights else [name])
+        return list(found)
+
     def analysis_value(self, name: str) -> Any:
         """The value of one analysis parameter."""
         return self.analysis[name].value
@@ -259,6 +270,14 @@ class Config(_Strict):
 
 def load_yaml(path: Path) -> dict:
     """A YAML mapping; InputError naming file and line when it cannot be read."""
+    values = read_yaml(path)
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: must be a mapping of names to values")
+    return values
+
+
+def read_yaml(path: Path) -> Any:
+    """What a YAML file says, parsed once as long as it stays the same; InputError naming file and line."""
     try:
         text = read_small(path).decode()
     except FileNotFoundError:
@@ -267,10 +286,7 @@ def load_yaml(path: Path) -> dict:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not text in UTF-8") from None
-    values = plain_yaml(text, f"{path}:")
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: must be a mapping of names to values")
-    return values
+    return deepcopy(_parsed(text, f"{path}:"))
 
 
 def plain_yaml(text: str, where: str) -> Any:
@@ -293,6 +309,9 @@ def plain_yaml(text: str, where: str) -> Any:
     if not _is_small(values):
         raise InputError(f"{where} more than {_MOST_NODES} values, or a value that holds itself; mind &x and *x")
     return values
+
+
+_parsed = lru_cache(maxsize=32)(plain_yaml)
 
 
 def _refuse_deep(text: str, where: str) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -25,7 +24,7 @@ from pydantic import (
 )
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig, load_models
+from tcpfair.papers.papers import Exhibit, PaperConfig, load_models, read_yaml
 
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
@@ -176,11 +175,7 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
 
 def load_equations(data_dir: str | Path) -> dict[str, dict[str, str]]:
     """The equations of all papers by id. Raises InputError when ``<data_dir>/equations.yaml`` cannot be read."""
-    path = Path(data_dir) / "equations.yaml"
-    try:
-        return {entry["id"]: entry for entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)}
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return {entry["id"]: entry for entry in read_yaml(Path(data_dir) / "equations.yaml")}
 
 
 def _check_row(row: dict, context: dict, place: str) -> None:

@@ -57,7 +57,7 @@ def perturbed_table(
 ) -> Drawn:
     """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print (of ``printed``) and its place."""
     _, experiment = context.experiment(exhibit)
-    rows = {}
+    told = {}
     for row in rows:
         if isinstance(row, CaseRow):
             letters = printed_letters(context, printed)
@@ -65,9 +65,9 @@ def perturbed_table(
             texts = {rtt: _case_text(shares.loc[rtt], letters.get(rtt, "")) for rtt in shares.index}
         else:
             texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in numbers.of(row.metric).itertuples()}
-        rows[pages.with_symbols(row.label)] = texts
+        told[pages.with_symbols(row.label)] = texts
     columns = {rtt: f"{rtt:g} ms" for rtt in values_of(experiment, "rtt_ms")}
-    table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(columns)).fillna("")
+    table = pd.DataFrame.from_dict(told, orient="index").reindex(columns=list(columns)).fillna("")
     return Drawn(Table(table.rename(columns=columns), _NOTE))
 
 

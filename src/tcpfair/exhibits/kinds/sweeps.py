@@ -212,8 +212,8 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
-        protocol = flow_protocol(experiment, flow, protocol)
-        draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(protocol), f"{protocol}, {rtt}", ls=line)
+        own = flow_protocol(experiment, flow, protocol)
+        draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(own), f"{own}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
     x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
     ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))

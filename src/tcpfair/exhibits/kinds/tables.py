@@ -148,7 +148,7 @@ class Definition(Options):
 def definition_table(context: Context, *, rows: list[Definition]) -> Drawn:
     """Names of the quantities, their equations and the functions that compute them."""
     equations = load_equations(context.layout.data)
-    rows = [
+    told = [
         {
             "symbol": pages.with_symbols(row.symbol),
             "name": pages.with_symbols(row.name),
@@ -157,7 +157,7 @@ def definition_table(context: Context, *, rows: list[Definition]) -> Drawn:
         }
         for row in rows
     ]
-    return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)))
+    return Drawn(Table(pd.DataFrame(told).set_index("symbol").rename_axis(None)))
 
 
 _OF_SIGN = {"positive": 1.0, "zero": 0.0, "negative": -1.0, "none": np.nan}

@@ -18,7 +18,7 @@ from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, factor, trend
 from tcpfair.verdicts.paper_models import AimdLink
 
 CELL = ["protocol", "rtt_ms"]
@@ -59,7 +59,7 @@ def ogura_c06(evidence: Evidence) -> Quantities:
 
     def off_eq11(growth: _Growth) -> float:
         eq11_pkts = link.cwnd_pkts(growth.protocol, growth.rtt_s, 1, growth.t_s)
-        return _factor(growth.cwnd_pkts / eq11_pkts).max()
+        return factor(growth.cwnd_pkts / eq11_pkts).max()
 
     return {
         "time": _over_model(evidence, 1),
@@ -125,8 +125,8 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     )
     between = (proposal >= np.minimum(libra, alpha)) & (proposal <= np.maximum(libra, alpha))
     return {
-        "above_alpha": _geometric_mean(proposal / alpha),
-        "below_libra": _geometric_mean(proposal / libra),
+        "above_alpha": combined(proposal / alpha, "geometric mean"),
+        "below_libra": combined(proposal / libra, "geometric mean"),
         "keeps": _share((proposal * libra * alpha).notna(), between),
     }
 
@@ -139,15 +139,6 @@ def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: An
     of_flow = (evidence.table(experiment, "throughput_mean", by, flow=flow, **where) for flow in (1, 2))
     first, second = of_flow
     return second / first
-
-
-def _factor(ratio: Any) -> Any:
-    """How far ratios, a table or an array of them, are from 1, the larger over the smaller: 2 for a half."""
-    return np.maximum(ratio, 1 / ratio)
-
-
-def _geometric_mean(ratio: pd.DataFrame) -> pd.Series:
-    return np.exp(np.log(ratio).mean(axis=1, skipna=False))
 
 
 def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:

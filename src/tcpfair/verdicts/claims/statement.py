@@ -17,11 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.papers.papers import SAFE_LOADER, load_models
+from tcpfair.papers.papers import load_models, read_yaml
 from tcpfair.papers.scenario import validated
 from tcpfair.verdicts.claims import why
 
@@ -271,7 +270,7 @@ def load_margins(folder: Path) -> dict[str, Margin]:
 def load_claims(path: Path) -> list[Claim]:
     """The claims of one ``data/claims/<paper>.yaml``. Raises InputError with one line naming file, claim and field."""
     margins, causes = load_margins(path.parent), why.load_causes(path.parent)
-    entries = _read(path)
+    entries = read_yaml(path)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{path}: must be a list of claims")
     claims = []
@@ -317,12 +316,3 @@ def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
                 raise unknown(f"{where}: {side}: margin", str(name), margins)
             clause = clause | {"margin": margins[name]}
     return clause
-
-
-def _read(path: Path) -> Any:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not valid YAML ({getattr(error, 'problem', error)})") from None

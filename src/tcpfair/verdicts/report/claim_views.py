@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -130,34 +131,22 @@ def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
     return rows[rows["paper"] == paper]
 
 
-@dataclass(frozen=True)
-class HeadlineView:
-    """The conclusion of one paper's abstract: its verdict, how sure it is, the claims behind it and a figure of them."""
-
-    paper: str
-    says: str
-    verdict: str
-    sure: str  # what more runs would change, and what other values
-    claims: Markup
-    figure: ExhibitView | None
-
-
-def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[HeadlineView]:
-    """The conclusions, each with the first drawn figure that its claims name."""
+def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[dict[str, Any]]:
+    """The conclusions, each with its verdict, how sure it is, its claims and the first drawn figure that they name."""
     views = []
     for row in ledger["headlines"].to_dict("records"):
         behind = row["claims"].split(";")
         named = [name for claim in chain.claims[row["paper"]] if claim.id in behind for name in claim.exhibits]
         confidence, share = (float(row[name] or "nan") for name in ("certainty", "settings_share"))
         views.append(
-            HeadlineView(
-                paper=row["paper"],
-                says=row["says"],
-                verdict=row["verdict"],
-                sure=_how_sure(row["verdict"], confidence, share),
-                claims=links(chain.claim(name) for name in behind),
-                figure=next((exhibits[name] for name in named if exhibits[name].image), None),
-            )
+            {
+                "paper": row["paper"],
+                "says": row["says"],
+                "verdict": row["verdict"],
+                "sure": _how_sure(row["verdict"], confidence, share),
+                "claims": links(chain.claim(name) for name in behind),
+                "figure": next((exhibits[name] for name in named if exhibits[name].image), None),
+            }
         )
     return views
 
