@@ -9,20 +9,18 @@ from functools import cached_property
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import create_model
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import Exhibit
-from tcpfair.papers.scenario import validated
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.verdicts.columns import no_numbers
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.numbers import numbers_of
 
 
-class Options(BaseModel):
+class Options(Strict):
     """A part of the options of a drawing kind, as `options:` of an exhibit in config/papers/ gives them."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS
-from tcpfair.papers.scenario import AnyModel, Flow, Scenario, validated
+from tcpfair.papers.scenario import AnyModel, Flow, Scenario, Strict, validated
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
 
@@ -30,11 +30,7 @@ _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted wherever they are referred to
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Value(_Strict):
+class Value(Strict):
     """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible.
 
     ``scale`` selects how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in the
@@ -84,7 +80,7 @@ def _check_flow(place: str, flow: dict[str, Any]) -> None:
             raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(_FLOW_FIELDS | _EXTRA_FLOW))}")
 
 
-class Protocol(_Strict):
+class Protocol(Strict):
     """What a label of the paper means: the algorithm, its parameters and the settings of its end hosts."""
 
     cc: Setting
@@ -92,7 +88,7 @@ class Protocol(_Strict):
     flow: dict[str, Setting] = Field(default_factory=dict, description="settings of its end hosts")
 
 
-class LongLived(_Strict):
+class LongLived(Strict):
     """Long-lived flows that belong to a kind of background traffic."""
 
     protocol: str
@@ -100,7 +96,7 @@ class LongLived(_Strict):
     start_s: Value = Field(description="they start at random within this time")
 
 
-class Traffic(_Strict):
+class Traffic(Strict):
     """A kind of background traffic: Poisson arrivals of short flows, and long-lived flows where there are any.
 
     Round-trip times are ``rtt_ms`` plus an exponential part of mean ``rtt_extra_mean_ms``, at most ``rtt_cap_ms``.
@@ -115,7 +111,7 @@ class Traffic(_Strict):
     long_lived: LongLived | None = None
 
 
-class Background(_Strict):
+class Background(Strict):
     """Which traffic goes which way; the label ``none`` stands for no traffic."""
 
     traffic: Setting
@@ -125,7 +121,7 @@ class Background(_Strict):
 WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_columns"]
 
 
-class Weights(_Strict):
+class Weights(Strict):
     """Where the NRU weights come from: the self-pair experiment and the rule that combines its flows."""
 
     experiment: str
@@ -133,7 +129,7 @@ class Weights(_Strict):
     also: list[WeightRule] = Field(default_factory=list, description="rules to compare with, in further metrics")
 
 
-class Experiment(_Strict):
+class Experiment(Strict):
     """One experiment: fixed settings, a grid of variables, the flows, and how often it is repeated."""
 
     what: str
@@ -150,7 +146,7 @@ class Experiment(_Strict):
         "runs have, where two papers print the same runs",
     )
     window_s: Value | None = None
-    record: list[Literal["samples", "cwnd", "events", "link"]] = ["samples"]
+    record: list[Literal["samples", "cwnd", "events", "link"]] = Field(default=["samples"])
     measures: list[str] = Field(default_factory=list)
     weights: Weights | None = None
     supplement: bool = Field(default=False, description="a sensitivity study of ours, not an experiment of the paper")
@@ -174,7 +170,7 @@ class Experiment(_Strict):
         return self
 
 
-class Exhibit(_Strict):
+class Exhibit(Strict):
     """One table, figure or diagram: what is drawn, from which experiments."""
 
     id: str
@@ -195,7 +191,7 @@ class Exhibit(_Strict):
         return "table" in (self.kind, self.form)
 
 
-class PaperConfig(_Strict):
+class PaperConfig(Strict):
     """All of ``config/papers/<paper>.yaml``; or of what has no paper: the validation, the testbed, a study of one's own."""
 
     paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "guest", "study"]
@@ -253,11 +249,11 @@ class PaperConfig(_Strict):
         raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
 
 
-class Config(_Strict):
+class Config(Strict):
     """``config/config.yaml``: what to build and from which source."""
 
     source: Literal["bundled", "engine", "raw"] = "bundled"
-    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
+    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = Field(default=list(PAPERS))
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
     trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")
     missing: Literal["simulate", "refuse"] = Field(

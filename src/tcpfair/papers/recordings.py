@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.papers.papers import Value, WeightRule, load_model
+from tcpfair.papers.scenario import Strict
 
 SIDECAR = "trace.yaml"
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
@@ -45,10 +46,6 @@ def folder_of(trace: str) -> str:
     return "+".join(name_of(Path(each)) for each in recordings_in(trace))
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 Kind = TypeVar("Kind")
 
 
@@ -63,7 +60,7 @@ NonNegative = Of[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 Share = Of[Annotated[float, Field(gt=0, le=1)]]
 
 
-class Analysis(_Strict):
+class Analysis(Strict):
     """What counts, and which epochs are compared with formulas."""
 
     interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
@@ -80,7 +77,7 @@ class Analysis(_Strict):
     )
 
 
-class Link(_Strict):
+class Link(Strict):
     """The bottleneck, as far as a recording does not describe it."""
 
     capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null until it is measured
@@ -88,14 +85,14 @@ class Link(_Strict):
     payload_bytes: Positive
 
 
-class Weights(_Strict):
+class Weights(Strict):
     """Where the NRU weights come from."""
 
     rule: Of[WeightRule] = Field(description="how the goodput of a self-pair's flows becomes weights")
     self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
 
 
-class PaperFigure(_Strict):
+class PaperFigure(Strict):
     """An experiment of a paper, and those of its protocols that are drawn."""
 
     paper: str
@@ -104,7 +101,7 @@ class PaperFigure(_Strict):
     protocols: list[str] = Field(min_length=1)
 
 
-class Beside(_Strict):
+class Beside(Strict):
     """The papers' experiments of two flows with which a recording of two can be compared."""
 
     one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
@@ -116,7 +113,7 @@ class Beside(_Strict):
         return self.pairs.paper, self.rtts.paper
 
 
-class RawConfig(_Strict):
+class RawConfig(Strict):
     """All of ``config/raw.yaml``."""
 
     examples: list[Path]

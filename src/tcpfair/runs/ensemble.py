@@ -18,14 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers import settings
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
 from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_model
-from tcpfair.papers.scenario import validated
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -43,11 +43,7 @@ _UNIT_PKTS = 600e6  # of the experiments that are simulated together, about: 20 
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Change(_Strict):
+class Change(Strict):
     """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
 
     ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
@@ -82,7 +78,7 @@ class Change(_Strict):
         return experiment in self.experiments and all(point[name] in values for name, values in self.where.items())
 
 
-class Numbers(_Strict):
+class Numbers(Strict):
     """Some of a paper's printed numbers: of these exhibits and protocols, at these RTTs; all where none are named."""
 
     exhibits: list[str] = Field(default_factory=list)
@@ -121,7 +117,7 @@ class Excluded(Numbers):
         return self
 
 
-class Hypothesis(_Strict):
+class Hypothesis(Strict):
     """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
 
     what: str
@@ -166,14 +162,14 @@ class Predicted(Numbers):
     hypothesis: str = AS_PRINTED
 
 
-class HeldOut(_Strict):
+class HeldOut(Strict):
     """A check of the inferred testbed: its predictions of numbers that it was not inferred from."""
 
     fit: Fitted
     predict: Predicted
 
 
-class PaperEnsemble(_Strict):
+class PaperEnsemble(Strict):
     """How the ensemble of one paper is drawn and simulated."""
 
     settings: int = Field(ge=0, description="drawn settings, beside the one that is configured")
@@ -215,14 +211,14 @@ class PaperEnsemble(_Strict):
         return sorted({name for name in named if name})
 
 
-class FurtherRuns(_Strict):
+class FurtherRuns(Strict):
     """Runs of a paper as configured, beside those whose traces are kept: so many of every point of these experiments."""
 
     runs: int = Field(ge=1, le=_REPLICATES_APART)
     experiments: list[str] = Field(min_length=1)
 
 
-class Judging(_Strict):
+class Judging(Strict):
     """How ensemble results are compared with published values; shares are of the settings, unless it is said otherwise."""
 
     inside: tuple[float, float] = Field(
@@ -244,7 +240,7 @@ class Judging(_Strict):
         return self
 
 
-class EnsembleConfig(_Strict):
+class EnsembleConfig(Strict):
     """``config/ensemble.yaml``."""
 
     judging: Judging

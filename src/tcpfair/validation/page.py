@@ -68,11 +68,6 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
 
-def is_made_from(layout: Layout, made_from: str) -> bool:
-    """Whether the page, which is written last, was made, with all files, from what has this digest."""
-    return report(layout).is_file() and made_from in report(layout).read_text()
-
-
 def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures, the summary and the page.
 

@@ -20,6 +20,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
+from tcpfair.papers.scenario import Strict
 from tcpfair.verdicts.combine import (
     OF_ALL_RUNS,
     OF_MANY_RUNS,
@@ -210,18 +211,14 @@ class Cell:
 # --- The rules ----------------------------------------------------------------------------------------------------
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Base(_Strict):
+class _Base(Strict):
     """The cell by which others are divided: what in it differs from them."""
 
     experiment: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class Rule(_Strict):
+class Rule(Strict):
     """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
@@ -305,7 +302,7 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-class _Shown(_Strict):
+class _Shown(Strict):
     """The numbers of one exhibit, or of one section of the text; the values of ``of`` hold for all its series."""
 
     series: list[Series | Computed | str] = Field(default_factory=list)
@@ -320,7 +317,7 @@ class _Shown(_Strict):
         return {"series": series, "rules": rules}
 
 
-class Rules(_Strict):
+class Rules(Strict):
     """Rules of one paper, by exhibit or section, then by metric."""
 
     exhibits: dict[str, _Shown]

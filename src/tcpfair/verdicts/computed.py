@@ -42,11 +42,14 @@ def _computes(function: Callable[..., Columns]) -> Callable[..., Columns]:
 # --- Closed forms --------------------------------------------------------------------------------------------------
 
 
-def jfi_curve(context: Context, points: int = 401) -> pd.DataFrame:
+_CURVE_POINTS = 401
+
+
+def jfi_curve(context: Context) -> pd.DataFrame:
     """Jain's index of two values over their ratio, as far as the configuration has it: columns ratio, jfi."""
     fixed = context.paper.analysis_value("jfi_fixed_rate")
     low, high = context.paper.analysis_value("jfi_rate_range")
-    ratio = np.geomspace(low, high, points) / fixed
+    ratio = np.geomspace(low, high, _CURVE_POINTS) / fixed
     return pd.DataFrame({"ratio": ratio, "jfi": jfi(np.stack([ratio, np.ones_like(ratio)]), axis=0)})
 
 

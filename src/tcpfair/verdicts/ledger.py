@@ -27,13 +27,13 @@ from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.ensemble.clauses import clause_table, further_runs
+from tcpfair.verdicts.printed import IDENTITY
 from tcpfair.verdicts.scope import Scope, scope_of
 from tcpfair.verdicts.yardsticks import yardstick_table
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
 STATUSES = ("built", "pending", "failed")  # of an exhibit
 _NUMBERS = {"numbers": "within", "numbers by scatter": "within_scatter"}  # column of numbers.csv
-IDENTITY = baseline.NUMBER_IDENTITY
 
 Papers = Mapping[str, PaperConfig]
 
@@ -47,7 +47,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     scope = scope_of(layout, config)
     papers = scope.papers
     held = {name: Held(layout, paper) for name, paper in papers.items()}
-    reproduced = reproduced_numbers(layout, scope)
+    reproduced = baseline.joined(baseline.built_numbers(layout, scope.exhibits))
     numbers = number_table(layout, papers, reproduced)
     ensembles = ensemble.read_shipped(layout, papers)
     verdicts, clauses, of_settings = (
@@ -159,11 +159,6 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
-
-
-def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
-    """The numbers of every exhibit that was requested and is built: columns as of `baseline.read_numbers`."""
-    return baseline.joined(baseline.built_numbers(layout, scope.exhibits))
 
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:

@@ -14,8 +14,6 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -25,7 +23,9 @@ from pydantic import (
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import Exhibit, PaperConfig, load_models, read_yaml
+from tcpfair.papers.scenario import Frozen, Strict
 
+IDENTITY = ["exhibit", "key", "metric"]  # of a number
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
     *("paper", "exhibit", "key", "metric", "printed", "reproduced", "sd", "n_runs", "error", "tolerance", "within"),
@@ -35,7 +35,6 @@ OUTCOMES = ("within", "outside", "not computed")  # of a printed number
 # below data/, beside results
 NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
 
-_IDENTITY = ["exhibit", "key", "metric"]
 _CASE_METRICS = {"case", "case_1dp"}
 _CASE_LETTERS = set("ABCDE")
 _EXHIBIT = re.compile(r"([a-z]+\d*)\.[\w.-]+")
@@ -84,10 +83,8 @@ def key_text(key: str) -> str:
     return ", ".join(word for word in words if word)
 
 
-class _PrintedNumber(BaseModel):
+class _PrintedNumber(Strict):
     """One row of ``data/published/<paper>.csv``; a field stands after those that its check needs."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibit: str
     key: str
@@ -189,10 +186,8 @@ def _check_row(row: dict, context: dict, place: str) -> None:
         raise InputError(f"{place}: column '{column}': {why}") from error
 
 
-class Tolerance(BaseModel):
+class Tolerance(Frozen):
     """How far a reproduced number may lie from the printed one: one of the three."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     absolute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     relative: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -277,8 +272,8 @@ def compare(
     """
     computed = {_identity(row): row for row in reproduced.to_dict("records")}
     if len(computed) != len(reproduced):
-        twice = reproduced[reproduced.duplicated(_IDENTITY)].iloc[0]
-        raise ValueError(f"reproduced twice: {' '.join(twice[_IDENTITY])}")
+        twice = reproduced[reproduced.duplicated(IDENTITY)].iloc[0]
+        raise ValueError(f"reproduced twice: {' '.join(twice[IDENTITY])}")
     for _, key, _ in computed:
         parse_key(key)
     rows = []
@@ -287,7 +282,7 @@ def compare(
         value = found.get("value")
         if found and pd.isna(value):
             value = NO_VALUE
-        row = {name: number[name] for name in (*_IDENTITY, "quotes")}
+        row = {name: number[name] for name in (*IDENTITY, "quotes")}
         row |= {
             "paper": number["exhibit"].partition(".")[0],
             "printed": number["value"] or NO_VALUE,
@@ -306,7 +301,7 @@ def compare(
 
 
 def _identity(row: Mapping) -> tuple[str, str, str]:
-    return tuple(row[column] for column in _IDENTITY)
+    return tuple(row[column] for column in IDENTITY)
 
 
 def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:

@@ -29,6 +29,7 @@ from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import CLAUSES
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
+from tcpfair.verdicts.printed import IDENTITY
 from tcpfair.verdicts.printed_metrics import printed_metrics
 from tcpfair.verdicts.scatter import reprints
 from tcpfair.verdicts.yardsticks import TWINS
@@ -38,7 +39,6 @@ COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_ru
 APART = ["not_computed", "no_cell", "repeated", "excluded"]
 COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 
-_IDENTITY = ["exhibit", "key", "metric"]
 _NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
@@ -204,11 +204,11 @@ def _printed(
     config: EnsembleConfig,
 ) -> Printed:
     paper = held.paper.paper
-    within = numbers.set_index(_IDENTITY)[["within", "within_scatter"]]
-    own = own.join(within, on=_IDENTITY)
-    number = pd.Series(own.index, pd.MultiIndex.from_frame(own[_IDENTITY]))
+    within = numbers.set_index(IDENTITY)[["within", "within_scatter"]]
+    own = own.join(within, on=IDENTITY)
+    number = pd.Series(own.index, pd.MultiIndex.from_frame(own[IDENTITY]))
     placed = ensemble[ensemble["paper"] == paper]
-    placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[_IDENTITY])).to_numpy())
+    placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[IDENTITY])).to_numpy())
     tolerances = (
         printed.load_tolerances(layout.data / f"{name}.yaml") for name in ("tolerances", "tolerances_scatter")
     )
@@ -269,7 +269,7 @@ class Suggested(NamedTuple):
 
 def _quoted_otherwise(found: Suggested) -> bool:
     numbers = found.found.numbers
-    stated = numbers[found.excluded].set_index(_IDENTITY)["value"].to_dict()
+    stated = numbers[found.excluded].set_index(IDENTITY)["value"].to_dict()
     quoted = [(printed.quoted_identity(row), row["value"]) for row in numbers.to_dict("records")]
     return any(identity in stated and stated[identity] != value for identity, value in quoted)
 

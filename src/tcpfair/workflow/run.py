@@ -172,15 +172,19 @@ def build(
         for line in announced(plan, simulated):
             print(line, flush=True)
         plan.prepare()
-        config = _write_config(plan)
+        config = plan.layout.results / _CONFIG  # values of the command line pass no shell and no parser twice
+        write_whole(config, json.dumps(plan.config.model_dump(), indent=1) + "\n")
         status = _simulate(plan, simulated, cores, profile)
         if plan.stale if targets is None else targets:
-            wanted = [str(path.relative_to(plan.root)) for path in targets or ()]
-            status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
+            wanted, own = ([str(path.relative_to(plan.root)) for path in paths] for paths in (targets or (), [config]))
+            status = snakemake(plan.root, [*wanted, "--configfile", *own], State(), cores, profile) or status
         plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
         if not status and targets is None:
-            _write_costs(plan)
+            if plan.of_kind("report"):
+                from tcpfair.verdicts import report  # pandas; most starts have nothing to build
+
+                report.write_costs(plan.layout)
             plan.collect()
             status = 1 if failed_exhibits(plan) else 0
         return status
@@ -198,13 +202,6 @@ def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: st
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
-
-
-def _write_costs(plan: Plan) -> None:
-    if plan.of_kind("report"):
-        from tcpfair.verdicts import report  # pandas; most starts have nothing to build
-
-        report.write_costs(plan.layout)
 
 
 def failed_exhibits(plan: Plan) -> list[str]:
@@ -238,12 +235,13 @@ def snakemake(
         command += [f"--{executor}-jobname-prefix", name]
     elif cores:
         command += ["--cores", str(cores)]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     disk = FullDisk(root)
     undate_future(root / "results")
     with subprocess.Popen(
         command,
         cwd=root,
-        env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
+        env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -305,13 +303,6 @@ def profile_folder(root: Path, profile: str) -> Path:
     return root / PROFILES / profile
 
 
-def _write_config(plan: Plan) -> str:
-    """The whole configuration as a file for Snakemake: values of the command line pass no shell and no parser twice."""
-    path = plan.layout.results / _CONFIG
-    write_whole(path, json.dumps(plan.config.model_dump(), indent=1) + "\n")
-    return str(path.relative_to(plan.root))
-
-
 @contextmanager
 def only_run(root: Path, outputs: str = "results", alone: bool = False) -> Iterator[None]:
     """Hold a folder of outputs for one run, for as long as this process lives.
@@ -338,10 +329,6 @@ def _locked(path: Path, kind: int) -> Iterator[None]:
                 if os.path.samestat(path.stat(), os.fstat(lock.fileno())):  # else `clean` has removed it meanwhile
                     yield
                     return
-
-
-def _path_with_this_python() -> str:
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 # --- After ------------------------------------------------------------------------------------------------------

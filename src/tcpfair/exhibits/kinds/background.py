@@ -57,12 +57,10 @@ def _size_texts(kind: Traffic) -> list[str]:
         if law["law"] == "lognormal":
             texts.append(f"{share} log-normal, ln(bytes) {law['mu']:g} ± {law['sigma']:g}")
         else:
-            texts.append(f"{share} Pareto, shape {law['shape']:g}, from {_bytes_text(law['min_bytes'])}")
+            n_bytes = law["min_bytes"]
+            least = f"{n_bytes / _MB:g} MB" if n_bytes >= _MB else f"{n_bytes / _KB:g} KB"
+            texts.append(f"{share} Pareto, shape {law['shape']:g}, from {least}")
     return texts
-
-
-def _bytes_text(n_bytes: float) -> str:
-    return f"{n_bytes / _MB:g} MB" if n_bytes >= _MB else f"{n_bytes / _KB:g} KB"
 
 
 # --- Distribution of the rate ------------------------------------------------------------------------------------

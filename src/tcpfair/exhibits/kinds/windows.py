@@ -23,7 +23,7 @@ from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context
-from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink
+from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink, plain_protocol
 
 _CURVE_POINTS = 200
 
@@ -41,11 +41,6 @@ def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, *, model: 
     return Drawn(figure, n_runs=int(experiment.runs.value), data=curves)
 
 
-def _protocol(label: str) -> str:
-    """``Libra (eq. 15)``, as the configuration calls the variant of an equation, is Libra."""
-    return label.partition(" (eq. ")[0]
-
-
 def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.DataFrame]:
     """One curve per run, with time counted from where the model begins."""
     trace, residual_share = context.trace(name), context.paper.analysis_value("residual_share")
@@ -61,7 +56,7 @@ def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.Da
         else:
             start_s, stop_s = full_s, next(iter(loss_times_s(events["t_s"], events["kind"])), np.nan)
         inside = (t_s >= start_s) & (t_s <= stop_s)
-        yield _curve(_protocol(run.protocol), run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
+        yield _curve(plain_protocol(run.protocol), run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
 
 
 def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray, form: str = "") -> pd.DataFrame:

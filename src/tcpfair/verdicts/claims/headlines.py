@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.errors import unknown
 from tcpfair.papers.papers import load_models
+from tcpfair.papers.scenario import Frozen
 from tcpfair.verdicts.claims.decision import (
     BY_CONSTRUCTION,
     CONTRADICTED,
@@ -25,10 +26,8 @@ COLUMNS = ["paper", "says", "verdict", "certainty", "settings_share", "claims"]
 _HELD, _FAILED = {REPRODUCED, BY_CONSTRUCTION}, {NOT_REPRODUCED, CONTRADICTED}
 
 
-class Headline(BaseModel):
+class Headline(Frozen):
     """One entry of ``data/claims/headlines.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = Field(min_length=1)
     claims: list[str] = Field(min_length=1)

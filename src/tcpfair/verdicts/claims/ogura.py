@@ -19,7 +19,7 @@ from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, factor, trend
-from tcpfair.verdicts.paper_models import AimdLink
+from tcpfair.verdicts.paper_models import AimdLink, plain_protocol
 
 CELL = ["protocol", "rtt_ms"]
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
@@ -146,15 +146,12 @@ def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:
     return held.astype(float).where(known).mean(axis=1, skipna=False)
 
 
-def _name(label: str) -> str:
-    """``Libra (eq. 15)``, as the configuration calls the variant whose k follows the queue, is Libra."""
-    return label.split()[0]
-
-
 def _over_model(evidence: Evidence, model: int) -> pd.DataFrame:
     """Times t1 or t2 by protocol and RTT over those of Model I or II."""
     link = AimdLink.of(evidence.config)
-    times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(columns=_name, level="protocol")
+    times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(
+        columns=plain_protocol, level="protocol"
+    )
     return times_s / [link.time_s(protocol, rtt_ms / MS_PER_S, model) for protocol, rtt_ms in times_s.columns]
 
 
@@ -199,7 +196,7 @@ def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: fl
         start_s = first_time_s(cwnd_pkts >= start_bdp * bdp, t_s)
         stop_s = np.fmin(first_time_s(cwnd_pkts > stop_bdp * bdp, t_s), first_loss_s.get(run.run_id, t_s[-1]))
         inside = (t_s >= start_s) & (t_s < stop_s)
-        of_run = run.replicate, _name(run.protocol), run.rtt_ms, rtt_s
+        of_run = run.replicate, plain_protocol(run.protocol), run.rtt_ms, rtt_s
         growths.append(_Growth(*of_run, t_s[inside] - start_s, cwnd_pkts[inside]))
     return growths
 

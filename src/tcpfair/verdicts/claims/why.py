@@ -18,10 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import load_models
+from tcpfair.papers.scenario import Frozen
 
 CAUSES = "causes.yaml"
 PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs": "single_share"}
@@ -33,10 +34,8 @@ _CHANGES = {"abs": abs, "more": lambda x: x - 1, "less": lambda x: 1 - x}
 _HOW = re.compile(rf"({'|'.join(_CHANGES)})?(points|(\.\d)?[%fg])?")
 
 
-class Cause(BaseModel):
+class Cause(Frozen):
     """One entry of ``data/claims/causes.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = Field(min_length=1)
     verdicts: list[str] = Field(min_length=1, description="that it can stand behind")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -32,7 +31,7 @@ from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report import claim_views, exhibit_views, moved, overall
 from tcpfair.verdicts.report.exhibit_views import exhibit_table, number_table
 from tcpfair.verdicts.report.front import Facts
-from tcpfair.verdicts.report.marks import Bar, bar_of, summed
+from tcpfair.verdicts.report.marks import Bar, Ledger, View, bar_of, of_paper, summed
 from tcpfair.verdicts.report.pages import joined, render, write_page
 
 SOURCE_TEXT = {
@@ -45,8 +44,6 @@ SOURCE_TEXT = {
     "raw": "the user's own traces",
 }
 
-Ledger = dict[str, pd.DataFrame]
-View = dict[str, Any]  # what a template shows
 FRONT = "report.html"
 
 
@@ -197,14 +194,14 @@ def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
 def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain, lab: str) -> View:
     """One paper as the template shows it."""
     paper = config.paper
-    numbers = _of(ledger["numbers"], paper)
+    numbers = of_paper(ledger["numbers"], paper)
     records = record.read_all(layout)
     views = exhibit_views.exhibit_views(layout, config, ledger, records, chain, lab)
     shown = {exhibit.id for exhibit in config.exhibits}
     in_text = numbers[~numbers["exhibit"].isin(shown)]
     counts = {
-        "exhibits": bar_of(_of(ledger["exhibits"], paper)["status"], STATUSES),
-        "claims": bar_of(_of(ledger["claims"], paper)["verdict"], VERDICTS),
+        "exhibits": bar_of(of_paper(ledger["exhibits"], paper)["status"], STATUSES),
+        "claims": bar_of(of_paper(ledger["claims"], paper)["verdict"], VERDICTS),
         "numbers": Bar(printed.count(numbers).by_outcome()),
     }
     return {
@@ -222,7 +219,3 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
         "notebook": chain.notebook(paper),
         "counts": counts,
     }
-
-
-def _of(table: pd.DataFrame, paper: str) -> pd.DataFrame:
-    return table[table["paper"] == paper]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,7 +14,20 @@ from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, experiment_anchor
-from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table, table_of
+from tcpfair.verdicts.report.marks import (
+    Bar,
+    Ledger,
+    Row,
+    Table,
+    View,
+    draw_bar,
+    lines,
+    link,
+    links,
+    of_paper,
+    table,
+    table_of,
+)
 from tcpfair.verdicts.report.marks import code as code_mark
 from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
@@ -29,9 +41,6 @@ _YARDSTICKS = {
     PERFECT: "a perfect model, which still differs from the published values as two repetitions do",
     SETTINGS: "all settings of the unstated values together, as one forecast (CRPS)",
 }
-
-Ledger = dict[str, pd.DataFrame]
-View = dict[str, Any]
 
 
 # --- Agreement with print -----------------------------------------------------------------------------------------
@@ -230,8 +239,8 @@ def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chai
     Each with its lines of configuration, its assumptions, its trace, the digest of its simulator, and what they lead to.
     """
     paper = config.paper
-    plan = ledger["run_plan"][ledger["run_plan"]["paper"] == paper].set_index("experiment")
-    assumed = ledger["assumptions"][ledger["assumptions"]["paper"] == paper]
+    plan = of_paper(ledger["run_plan"], paper).set_index("experiment")
+    assumed = of_paper(ledger["assumptions"], paper)
     views = []
     for name in (ALL, *config.experiments):
         row = plan.loc[name] if name in plan.index else None
@@ -279,7 +288,7 @@ def stated(paper: str, ledger: Ledger, chain: Chain) -> Table:
 
 
 def _settings(caption: str, values: pd.DataFrame, columns: dict[str, str], paper: str, chain: Chain) -> Table:
-    groups = values[values["paper"] == paper].groupby(["name", *columns.values()], sort=False)["experiment"]
+    groups = of_paper(values, paper).groupby(["name", *columns.values()], sort=False)["experiment"]
     rows = [
         Row([code_mark(name), *own, links(chain.experiment(paper, each) for each in names)], paper=paper)
         for (name, *own), names in groups
