@@ -41,7 +41,7 @@ CELL_COLUMNS = [
 ]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
-_BYTES_PER_MB = 1e6
+BYTES_PER_MB = 1e6
 # where a paper's analysis has the share of `over_runs`
 _SHARES = {"reached": "converged_runs_share", "half_interval": "confidence_level"}
 _OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
@@ -487,7 +487,7 @@ def scale_of(paper: PaperConfig, name: str | None) -> float:
         case "percent":
             return 100.0
         case "MB_per_byte":
-            return 1 / _BYTES_PER_MB
+            return 1 / BYTES_PER_MB
         case "MB_per_packet":
-            return paper.settings["payload_bytes"].value / _BYTES_PER_MB
+            return paper.settings["payload_bytes"].value / BYTES_PER_MB
     return 1.0

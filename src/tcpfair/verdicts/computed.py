@@ -22,13 +22,13 @@ from tcpfair.models.cubic import tuned_x
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Column, joined, single
 from tcpfair.verdicts.combine import FURTHER, distribution, of_runs
 from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.paper_models import READINGS, AimdLink
 
 KEY = ["protocol", "rtt_ms"]
-_BYTES_PER_MB = 1e6
 
 Columns = Iterable[Column]
 FUNCTIONS: dict[str, Callable[..., Columns]] = {}
@@ -63,7 +63,7 @@ def jfi_range(context: Context, exhibit: Exhibit) -> Columns:
 
 def bdp_mb(context: Context, rtt_ms: float) -> float:
     """The paper's bandwidth-delay product in MB."""
-    return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / _BYTES_PER_MB
+    return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / BYTES_PER_MB
 
 
 @_computes

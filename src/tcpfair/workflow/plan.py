@@ -44,6 +44,7 @@ PUBLISHED = (
     "reference/**/*.*",
 )  # what results are compared with, but for the baseline
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
+_TOLD = ("title", "caption")  # of an exhibit: a table's page contains them, the files of a figure do not
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 
@@ -241,12 +242,18 @@ class Plan:
     def _exhibit_parts(self, paper: PaperConfig, exhibit: Exhibit) -> Parts:
         names, held = paper.behind(exhibit.experiments), self.held[paper.paper]
         behind = [held.configuration(name) for name in names]
+        own = {name: value for name, value in plain_values(exhibit).items() if exhibit.is_table or name not in _TOLD}
         return {
             **self._runs_behind(paper.paper, names),
-            "configuration": part([plain_values(exhibit), behind, held.shared]),
+            "configuration": part([own, behind, held.shared]),
             "print": self._print([paper.paper], ["cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ())]),
             **self._drawing(exhibit),
         }
+
+    def _shown(self, paper: str = "") -> str:
+        """Digest of the exhibits as pages show them, of all papers or of one: drawn, with title and caption."""
+        of_papers = (each for config, each in self.exhibits if paper in ("", config.paper))
+        return part([[each.id, self.exhibit_parts[each.id], each.title, each.caption] for each in of_papers])
 
     def _runs_behind(self, paper: str, names: Sequence[str]) -> Parts:
         """The parts that stand for some experiments of a paper."""
@@ -290,8 +297,7 @@ class Plan:
         if self.config.trace:
             common["recordings"] = self._recordings_part
             common["configuration"] = files_part(self.root, [settings])
-        mine = {e.id: self.exhibit_parts[e.id] for config, e in self.exhibits if config.paper == paper}
-        return {**common, "exhibits": part(mine)}
+        return {**common, "exhibits": self._shown(paper)}
 
     def _of_notebook(self, name: str) -> Parts:
         found = cells(self.notebook_source(name))
@@ -377,7 +383,7 @@ class Plan:
         }  # the report leads to these cells
         return {
             "ledger": part(self.ledger_parts()),
-            "exhibits": part(self.exhibit_parts),
+            "exhibits": self._shown(),
             "linked": part([[page.name for page in self.linked], shown]),
             "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
             **reach.of_step("report"),

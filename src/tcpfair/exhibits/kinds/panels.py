@@ -20,10 +20,10 @@ from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.papers.papers import Exhibit, Value
 from tcpfair.units import BPS_PER_MBPS, mbps
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Column, Numbers, joined, selected
 from tcpfair.verdicts.context import Context, protocols_of
 
-_BYTES_PER_MB = 1e6
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
 
 
@@ -53,7 +53,7 @@ def metric_panels(
 
     Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
-    n, to_axis = len(panels), 1 / _BYTES_PER_MB if x == "buffer_bytes" else 1.0
+    n, to_axis = len(panels), 1 / BYTES_PER_MB if x == "buffer_bytes" else 1.0
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
     drawn = [with_band(column) for column in numbers.from_runs(metric)]
     places = sorted({value * to_axis for cells in drawn for value in cells[x]})

@@ -15,10 +15,10 @@ from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Numbers, joined, selected
 from tcpfair.verdicts.context import Context, values_of
 
-_BYTES_PER_MB = 1e6
 _ZOOM_S = 10  # of the start, enlarged in panel (a)
 _LINE, _WIDEST = 0.9, 4.5
 _ALIKE = 0.01  # of the capacity: lines that stay closer than this are one
@@ -100,9 +100,9 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
     rows = example_windows(context, name, protocol)
     own, other = rows.query("flow == @flow"), rows.query("flow != @flow")
     rtt_ms = context.paper.analysis_value("model_rtt_ms")[flow - 1]
-    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
+    mb_per_pkt = context.paper.settings["payload_bytes"].value / BYTES_PER_MB
     target_bps = context.paper.analysis_value("target_rate_bps")
-    needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / _BYTES_PER_MB
+    needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / BYTES_PER_MB
     mean_mb = numbers.of("cwnd_mean")["value"].item()
 
     figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)

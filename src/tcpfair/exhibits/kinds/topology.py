@@ -14,10 +14,10 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.context import Context, values_of
 
 _BPS_PER_GBPS = 1e9
-_BYTES_PER_MB = 1e6
 _WAITING = 4  # packets drawn in the queue
 _HOST = "#EAF2F8"
 _RIGHT = 6.0  # place of the receivers
@@ -100,7 +100,7 @@ def _buffer_text(settings: dict) -> str:
     if "buffer_bdp" in settings:
         return f"drop-tail buffer: {100 * settings['buffer_bdp'].value:g} % of the BDP"
     if "buffer_bytes" in settings:
-        return f"drop-tail buffer: {settings['buffer_bytes'].value / _BYTES_PER_MB:g} MB"
+        return f"drop-tail buffer: {settings['buffer_bytes'].value / BYTES_PER_MB:g} MB"
     return f"drop-tail buffer: {settings['buffer_pkts'].value:g} packets"
 
 
