@@ -90,7 +90,7 @@ def test_the_write_up_depends_on_the_figures_that_it_displays(finished):
         return make_plan(finished).write_up_parts()["exhibits"]
 
     without, shown = of_figures("1 + 1"), of_figures("figures('ogura.table1')")
-    edit(finished / PAPER, "title: parameters", "title: parts")
+    edit(finished / PAPER, "title: p,", "title: parts,")
     assert of_figures("1 + 1") == without
     assert of_figures("figures('ogura.table1')") not in (without, shown)
 
@@ -250,7 +250,7 @@ EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
         {"notebook ogura": {"exhibits"}, "report": {"exhibits"}},
     ),
     "a table's title": (
-        *(PAPER, "title: parameters", "title: parts", DRAWN),
+        *(PAPER, "title: p,", "title: parts,", DRAWN),
         {"notebook ogura": {"exhibits"}, FIG8: set()},
     ),
     "a bound": ("data/claims/ogura.yaml", "at_least: 1", "at_least: 2", JUDGED, {"judge ogura": {"print"}}),

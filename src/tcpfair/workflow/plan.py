@@ -122,10 +122,9 @@ class Plan:
     @cached_property
     def experiments(self) -> list[tuple[str, str]]:
         """(paper, experiment) of the experiments of all papers, or of the exhibits in ``only`` and their weights."""
-        if not self.only:
-            return [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
-        pairs = ((paper.paper, name) for paper, each in self.only for name in paper.behind(each.experiments))
-        return list(dict.fromkeys(pairs))
+        wanted = {(paper.paper, name) for paper, each in self.exhibits for name in paper.behind(each.experiments)}
+        every = [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
+        return [pair for pair in every if pair in wanted or not self.only]
 
     @cached_property
     def measured(self) -> list[tuple[str, str]]:
