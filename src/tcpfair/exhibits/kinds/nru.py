@@ -1,4 +1,4 @@
-"""Normalised resource usage of systems of two flows: the table of tuples and the bars over the RTT."""
+"""Normalised resource usage of systems of two flows: bars over the RTT."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Options, Table, drawing
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
+from tcpfair.exhibits.kinds.tables import rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
@@ -26,16 +26,6 @@ def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
     """Flow NRU in dB averaged over runs: a row per protocol and RTT, a column per flow."""
     own = of_metric(metrics[metrics["flow"] != SYSTEM], "U_n")
     return own.groupby([*KEY, "flow"])["value"].mean().unstack("flow")
-
-
-@drawing(table=True)
-def bhatti2008_table6(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
-    """The tuples U_N+, U_N-, S_N and the letter of the case: a row per protocol, a column per RTT."""
-    _, experiment = context.experiment(exhibit)
-    columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
-    metrics = ("U_N+", "U_N-", "S_N", "case")
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
-    return Drawn(Table(table, CELL_NOTE))
 
 
 # --- Bars --------------------------------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ DASH = "–"
 CELL_NOTE = "above: reproduced, below: printed, ✗ where they differ by more than the tolerance"
 
 Key = dict[str, Any]
+Metric = Literal[
+    *("jfi_mean", "jfi_sd", "jfi_cv", "throughput_mean", "throughput_peak", "U_N+", "U_N-", "S_N", "case"),
+]
 
 
 # --- Cells of results --------------------------------------------------------------------------------------------
@@ -35,12 +38,10 @@ def result_cells(
     rows: Mapping[str, Key],
     columns: Mapping[tuple[str, ...], Key],
     metrics: Sequence[str],
-    decimals: int | None = None,
 ) -> pd.DataFrame:
     """Cells of HTML: the metrics as reproduced, and as printed under them, marked when they differ.
 
-    ``rows`` and ``columns`` give the parts of the key by heading. ``decimals``: of all metrics, in the
-    place of each one's own.
+    ``rows`` and ``columns`` give the parts of the key by heading.
     """
     ours = numbers.set_index(["key", "metric"])["value"].to_dict()
     compared = context.against_print(exhibit.id, numbers)
@@ -48,10 +49,7 @@ def result_cells(
 
     def cell(row: Key, column: Key) -> str:
         key = make_key(**row, **column)
-        upper = ", ".join(
-            number_text(ours.get((key, name), np.nan), of_metric(name).decimals if decimals is None else decimals)
-            for name in metrics
-        )
+        upper = ", ".join(number_text(ours.get((key, name), np.nan), of_metric(name).decimals) for name in metrics)
         lower = [_printed_text(printed.loc[key, metric]) for metric in metrics if (key, metric) in printed.index]
         return f'<div class="ours">{upper}</div><div class="printed">{", ".join(lower)}</div>'
 
@@ -80,17 +78,15 @@ def cell_table(
     exhibit: Exhibit,
     numbers: Numbers,
     *,
-    metric: Literal["jfi_mean", "throughput_mean", "throughput_peak"],
+    metrics: list[Metric],
     flows: Mapping[int, str] | None = None,
-    spread: Literal["jfi_sd", "jfi_cv"] | None = None,
     bdp_heading: bool = False,
 ) -> Drawn:
-    """Mean over runs of one metric: a row per protocol, a column per RTT, and for each of ``flows`` with its heading.
+    """Metrics over runs in one cell: a row per protocol, a column per RTT, and for each of ``flows`` with its heading.
 
-    Without ``flows`` the metric is of the system. ``spread`` between runs is a second number in the cell.
+    Without ``flows`` the metrics are of the system.
     """
     _, experiment = context.experiment(exhibit)
-    shown = [name for name in (metric, spread) if name]
 
     def heading(rtt_ms: float) -> str:
         return f"{rtt_ms:g} ms [{bdp_mb(context, rtt_ms):.2f} MB]" if bdp_heading else f"{rtt_ms:g} ms"
@@ -101,8 +97,7 @@ def cell_table(
         for rtt in rtts_ms(experiment)
         for title, flow in of_flows.items()
     }
-    decimals = of_metric(metric).decimals
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, shown, decimals)
+    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
     return Drawn(Table(table, CELL_NOTE))
 
 
