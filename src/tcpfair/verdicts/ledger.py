@@ -178,7 +178,7 @@ def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd
 
 def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
     """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the print."""
-    equations = pd.DataFrame(printed.load_equations(layout.data).values())
+    equations = pd.DataFrame(printed.load_equations(layout.data / "equations.yaml").values())
     users: dict[str, list[str]] = {}
     for config in papers.values():
         for exhibit in config.exhibits:

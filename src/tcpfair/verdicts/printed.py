@@ -148,7 +148,7 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     path = Path(data_dir) / "published" / f"{paper.paper}.csv"
     context = {
         "paper": paper.paper,
-        "quotable": {exhibit.id for exhibit in paper.exhibits} | {*load_equations(data_dir)},
+        "quotable": {exhibit.id for exhibit in paper.exhibits} | {*load_equations(Path(data_dir) / "equations.yaml")},
     }
     rows, seen = [], {}
     try:
@@ -170,9 +170,9 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PRINTED_COLUMNS, dtype=str)
 
 
-def load_equations(data_dir: str | Path) -> dict[str, dict[str, str]]:
-    """The equations of all papers by id. Raises InputError when ``<data_dir>/equations.yaml`` cannot be read."""
-    return {entry["id"]: entry for entry in read_yaml(Path(data_dir) / "equations.yaml")}
+def load_equations(path: Path) -> dict[str, dict[str, str]]:
+    """The equations of all papers by id. Raises InputError when the file cannot be read."""
+    return {entry["id"]: entry for entry in read_yaml(path)}
 
 
 def _check_row(row: dict, context: dict, place: str) -> None:

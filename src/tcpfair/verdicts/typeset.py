@@ -13,7 +13,7 @@ from tcpfair.verdicts.printed import load_equations
 
 def tex_of(layout: Layout) -> dict[str, str]:
     """The TeX of every equation of the papers, by its id."""
-    return {name: row["tex"] for name, row in load_equations(layout.data).items()}
+    return {name: row["tex"] for name, row in load_equations(layout.data / "equations.yaml").items()}
 
 
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"

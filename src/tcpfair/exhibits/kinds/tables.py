@@ -142,7 +142,7 @@ class Definition(Options):
 @drawing(table=True)
 def definition_table(context: Context, *, rows: list[Definition]) -> Drawn:
     """Names of the quantities, their equations and the functions that compute them."""
-    equations = load_equations(context.layout.data)
+    equations = load_equations(context.layout.data / "equations.yaml")
     told = [
         {
             "symbol": pages.with_symbols(row.symbol),
