@@ -172,12 +172,11 @@ def build(
         for line in announced(plan, simulated):
             print(line, flush=True)
         plan.prepare()
-        config = plan.layout.results / _CONFIG  # values of the command line pass no shell and no parser twice
-        write_whole(config, json.dumps(plan.config.model_dump(), indent=1) + "\n")
+        config = _write_config(plan)
         status = _simulate(plan, simulated, cores, profile)
         if plan.stale if targets is None else targets:
-            wanted, own = ([str(path.relative_to(plan.root)) for path in paths] for paths in (targets or (), [config]))
-            status = snakemake(plan.root, [*wanted, "--configfile", *own], State(), cores, profile) or status
+            wanted = [str(path.relative_to(plan.root)) for path in targets or ()]
+            status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
         plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
         if not status and targets is None:
@@ -301,6 +300,13 @@ def profile_folder(root: Path, profile: str) -> Path:
     if profile not in known:
         raise unknown("--profile", profile, known)
     return root / PROFILES / profile
+
+
+def _write_config(plan: Plan) -> str:
+    """The whole configuration as a file for Snakemake: values of the command line pass no shell and no parser twice."""
+    path = plan.layout.results / _CONFIG
+    write_whole(path, json.dumps(plan.config.model_dump(), indent=1) + "\n")
+    return str(path.relative_to(plan.root))
 
 
 @contextmanager
