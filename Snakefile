@@ -28,7 +28,7 @@ results = plan.layout.results
 rule all:
     default_target: True
     input:
-        plan.all_targets,
+        plan.targets(),
 
 
 # --- Each paper: the metrics of its experiments, numbers of its exhibits and verdicts on its claims; then its notebook ---------

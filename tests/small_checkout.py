@@ -26,7 +26,7 @@ from tcpfair.papers.papers import Config
 from tcpfair.runs import outputs, record, store, trace
 from tcpfair.runs.record import Record
 from tcpfair.verdicts import ledger
-from tcpfair.verdicts.baseline import NUMBER_IDENTITY
+from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.scope import scope_of
 from tcpfair.workflow.plan import Plan, Step
@@ -241,7 +241,7 @@ def put_exhibit(
     drawn = {f"{place.as_posix()}/{short_id(exhibit_id)}{suffix}": text for suffix, text in texts.items()}
     put(layout.root, drawn)
     rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in numbers]
-    table = pd.DataFrame(rows, columns=[*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"])
+    table = pd.DataFrame(rows, columns=NUMBER_COLUMNS)
     if not error:
         path = record.place(layout, "numbers", exhibit_id, ".csv")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.verdicts.claims.headlines import load_headlines
+from tcpfair.papers.papers import load_models
+from tcpfair.verdicts.claims.headlines import HEADLINES, Headline
 
 ROOT = Path(__file__).resolve().parent.parent
 IDIOMS = (
@@ -81,7 +82,7 @@ def remarks(source):
 def idioms(text):
     """The idioms in a text, outside its code and the conclusions of the papers."""
     plain = _NAMES.sub(" ", text)
-    for headline in load_headlines(ROOT / "data" / "claims").values():
+    for headline in load_models(ROOT / "data" / "claims" / HEADLINES, Headline).values():
         plain = plain.replace(headline.says, " ")
     return [found[0] for idiom in IDIOMS for found in re.finditer(idiom, plain, re.IGNORECASE)]
 

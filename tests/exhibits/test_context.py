@@ -66,7 +66,7 @@ def test_options_choose_among_drawings_and_what_is_drawn_once_has_none_but_value
     own = {exhibit.id.replace(".", "_") for exhibit in exhibits if not exhibit.draw}
     uses = Counter(exhibit.draw for exhibit in exhibits if exhibit.draw)
     assert own | set(uses) == set(KINDS)
-    options = {name: list(KINDS[name].options.model_fields) for name in own if KINDS[name].options}
+    options = {name: list(KINDS[name].options.model_fields) for name in own if KINDS[name].options.model_fields}
     assert options == {"bhatti2008_table7": ["fair_share"], "kozu2014_table1": ["rows"]}
     assert [name for name, times in uses.items() if times < 2] == []
 

@@ -1,5 +1,6 @@
 """Named readings of the print: what suggests one holds for the printed numbers, and fails where the evidence is altered."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -162,10 +163,10 @@ def test_every_condition_is_tried_and_every_new_reading_has_some():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_printed_result_is_counted_once(paper):
     numbers = printed_cells(paper).assign(within=pd.array([True] * len(printed_cells(paper)), "boolean"))
-    found = known()._replace(
-        numbers=numbers.assign(within_scatter=numbers["within"]), ensemble=known().ensemble.iloc[:0]
+    found = replace(
+        known(), numbers=numbers.assign(within_scatter=numbers["within"]), ensemble=known().ensemble.iloc[:0]
     )
-    counts = found._replace(load=lambda experiment: pd.DataFrame()).judged(NOTHING).value_counts()
+    counts = replace(found, load=lambda experiment: pd.DataFrame()).judged(NOTHING).value_counts()
     assert counts.sum() == len(numbers)
     assert counts.get("no_cell", 0) == (numbers["cell"].isna()).sum()
 
@@ -184,7 +185,7 @@ def test_what_was_not_computed_has_no_share():
     numbers = known().numbers
     place = number("table4", flow=1, protocol="BIC", rtt_ms=25)
     numbers.loc[place, "within"] = pd.NA
-    counts = known()._replace(numbers=numbers).counts(CONFIGURED, NOTHING)
+    counts = replace(known(), numbers=numbers).counts(CONFIGURED, NOTHING)
     assert counts["not_computed"] == 1
     assert counts["numbers"] == known().counts(CONFIGURED, NOTHING)["numbers"] - 1
 

@@ -90,10 +90,10 @@ def test_the_write_up_depends_on_the_figures_that_it_displays(finished):
         (finished / "notebooks/what_reproduces.ipynb").write_text(NOTEBOOK.replace("1 + 1", code))
         return make_plan(finished).write_up_parts()["exhibits"]
 
-    without, shown = of_figures("1 + 1"), of_figures("figures('ogura.fig8')")
-    edit(finished / PAPER, "title: shares", "title: parts")
+    without, shown = of_figures("1 + 1"), of_figures("figures('ogura.table1')")
+    edit(finished / PAPER, "title: p,", "title: parts,")
     assert of_figures("1 + 1") == without
-    assert of_figures("figures('ogura.fig8')") not in (without, shown)
+    assert of_figures("figures('ogura.table1')") not in (without, shown)
 
 
 @pytest.mark.parametrize("values", [{}, {"missing": "refuse"}, {"papers": ["ogura"]}, {"only": ["ogura.fig8"]}])
@@ -245,7 +245,14 @@ EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
         ALL,
         {PAIR: {"weights"}},
     ),
-    "a title": (PAPER, "title: shares", "title: parts", DRAWN, {"notebook ogura": {"exhibits"}}),
+    "a figure's title": (
+        *(PAPER, "title: shares", "title: parts", {"notebook", "report"}),
+        {"notebook ogura": {"exhibits"}, "report": {"exhibits"}},
+    ),
+    "a table's title": (
+        *(PAPER, "title: p,", "title: parts,", DRAWN),
+        {"notebook ogura": {"exhibits"}, FIG8: set()},
+    ),
     "a bound": ("data/claims/ogura.yaml", "at_least: 1", "at_least: 2", JUDGED, {"judge ogura": {"print"}}),
     "print": (
         PRINT,
@@ -543,9 +550,9 @@ def test_before_a_run_stable_names_are_healed_and_unreadable_records_go(finished
 
 def test_old_outputs_are_collected(finished):
     for title in ("a", "b", "c"):
-        edit(finished / PAPER, "title: ", f"title: {title}")
+        edit(finished / PAPER, "kind: table, title: ", f"kind: table, title: {title}")
         finish(make_plan(finished))
-    assert len(list((finished / "results/engine/work/exhibits/ogura").glob("fig08-*/made.json"))) == 2
+    assert len(list((finished / "results/engine/work/exhibits/ogura").glob("tab01-*/made.json"))) == 2
 
 
 def test_what_was_half_written_is_removed_wherever_a_build_writes(root):

@@ -132,19 +132,14 @@ class Board:
         if exhibit.is_table:
             display(HTML(pages.body_of(exhibit, files[".html"].decode())))
         else:
-            display(
-                Image(files[".png"], width=round(style.SHOWN_WIDTH_PX / style.PNG_DPI * _png_width_px(files[".png"])))
-            )
+            width_px = int.from_bytes(files[".png"][16:20], "big")  # the first field of the header
+            display(Image(files[".png"], width=round(style.SHOWN_WIDTH_PX / style.PNG_DPI * width_px)))
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
 
 
 def rows(files: Mapping[str, bytes]) -> pd.DataFrame:
     """What an exhibit's CSV holds: the same whether it was drawn just now or by an earlier run."""
     return pd.read_csv(BytesIO(files[".csv"])) if files[".csv"].strip() else no_numbers()
-
-
-def _png_width_px(content: bytes) -> int:
-    return int.from_bytes(content[16:20], "big")  # the header's first field
 
 
 def _say(title: str, text: str) -> None:

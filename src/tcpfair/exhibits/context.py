@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import create_model
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import Exhibit
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.verdicts.columns import no_numbers
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.numbers import numbers_of
 
 
-class Options(BaseModel):
-    """The options of one drawing kind, or a part of them, as `options:` of an exhibit in config/papers/ gives them."""
-
-    model_config = ConfigDict(extra="forbid")
+class Options(Strict):
+    """A part of the options of a drawing kind, as `options:` of an exhibit in config/papers/ gives them."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +52,36 @@ Draw = Callable[..., Drawn]
 
 @dataclass(frozen=True)
 class Kind:
-    """A drawing kind: its function, what it draws, and the model of its options, if it has any."""
+    """A drawing kind: its function, and what it draws."""
 
     draw: Draw
     is_table: bool
-    options: type[Options] | None
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        return dict(inspect.signature(self.draw, eval_str=True).parameters)
+
+    @cached_property
+    def options(self) -> type[Options]:
+        """The model of its options: the parameters that are keywords."""
+        own = {name: each for name, each in self.parameters.items() if each.kind is each.KEYWORD_ONLY}
+        fields = {name: (p.annotation, ... if p.default is p.empty else p.default) for name, p in own.items()}
+        return create_model(self.draw.__name__, __base__=Options, **fields)
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def drawing(options: type[Options] | None = None, *, table: bool = False) -> Callable[[Draw], Draw]:
+def drawing(*, table: bool = False) -> Callable[[Draw], Draw]:
     """Register a function under its own name.
 
-    A kind is ``draw(context, exhibit, numbers, options) -> Drawn`` for exhibits that name it; ``numbers`` are those of
-    `tcpfair.verdicts.numbers.numbers_of`. The drawing of a single exhibit may have no options. It is named as the exhibit
-    with ``_`` for the dot: ``ogura_table1``.
+    A kind takes what it needs of ``context``, ``exhibit`` and ``numbers`` (those of `tcpfair.verdicts.numbers.numbers_of`), and
+    its options as keywords, whose types are checked. The drawing of a single exhibit is named as the exhibit with ``_`` for
+    the dot: ``ogura_table1``.
     """
 
     def register(draw: Draw) -> Draw:
-        KINDS[draw.__name__] = Kind(draw, table, options)
+        KINDS[draw.__name__] = Kind(draw, table)
         return draw
 
     return register
@@ -92,15 +102,13 @@ def kind_of(context: Context, exhibit: Exhibit) -> Kind:
 
 def read_options(context: Context, exhibit: Exhibit) -> Options:
     """The options of an exhibit; InputError naming file and field when an option is wrong."""
-    try:
-        return (kind_of(context, exhibit).options or Options).model_validate(exhibit.options)
-    except ValidationError as error:
-        raise one_line(error, f"{context.where(exhibit)}.options") from None
+    return validated(kind_of(context, exhibit).options, exhibit.options, f"{context.where(exhibit)}.options")
 
 
 def draw(context: Context, exhibit: Exhibit) -> Drawn:
     """Draw one exhibit, and its numbers, as its configuration says."""
     kind, options, numbers = kind_of(context, exhibit), read_options(context, exhibit), numbers_of(context, exhibit)
-    drawn = kind.draw(context, exhibit, numbers, *([options] if kind.options else []))
+    given = {"context": context, "exhibit": exhibit, "numbers": numbers, **dict(options)}
+    drawn = kind.draw(**{name: given[name] for name in kind.parameters})
     n_runs = numbers.n_runs if drawn.n_runs is None else drawn.n_runs
     return replace(drawn, numbers=numbers.table, n_runs=n_runs)

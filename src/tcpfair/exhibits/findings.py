@@ -23,6 +23,7 @@ from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
 from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.verdicts.claims.decision import certainty_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.report.words import percent
 
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1
@@ -94,7 +95,7 @@ class Findings:
             "within the scatter": ("within_scatter", "numbers"),
             "inside the settings": ("inside", "in_ensemble"),
         }
-        shares = {name: (table[count] / table[of]).map(_percent) for name, (count, of) in parts.items()}
+        shares = {name: (table[count] / table[of]).map(percent) for name, (count, of) in parts.items()}
         return table[["numbers"]].rename(columns={"numbers": "compared"}).assign(**shares)
 
     def conclusions(self) -> pd.DataFrame:
@@ -209,10 +210,6 @@ def _sure(row: pd.Series) -> str:
     """A verdict with its certainty: ``partly (98 % sure; its weakest clause in 50 % of the settings)``."""
     sure = certainty_text(row["certainty"], row["settings_share"])
     return f"{row['verdict']} ({sure})" if sure else row["verdict"]
-
-
-def _percent(share: float) -> str:
-    return "" if not np.isfinite(share) else f"{100 * share:.0f} %"
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:

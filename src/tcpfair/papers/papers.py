@@ -8,16 +8,19 @@ variable ``name``. Unknown keys are refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS
-from tcpfair.papers.scenario import Flow, Scenario, one_line
+from tcpfair.papers.scenario import AnyModel, Flow, Scenario, Strict, validated
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
 
@@ -27,11 +30,7 @@ _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted at every reference
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Value(_Strict):
+class Value(Strict):
     """A value and its source: stated in the paper, or assumed with a reason and a plausible range.
 
     ``scale`` selects how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in
@@ -81,7 +80,7 @@ def _check_flow(place: str, flow: dict[str, Any]) -> None:
             raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(_FLOW_FIELDS | _EXTRA_FLOW))}")
 
 
-class Protocol(_Strict):
+class Protocol(Strict):
     """The meaning of a label of the paper: the algorithm, its parameters and the settings of its end hosts."""
 
     cc: Setting
@@ -89,7 +88,7 @@ class Protocol(_Strict):
     flow: dict[str, Setting] = Field(default_factory=dict, description="settings of its end hosts")
 
 
-class LongLived(_Strict):
+class LongLived(Strict):
     """Long-lived flows that belong to a kind of background traffic."""
 
     protocol: str
@@ -97,7 +96,7 @@ class LongLived(_Strict):
     start_s: Value = Field(description="they start at random within this time")
 
 
-class Traffic(_Strict):
+class Traffic(Strict):
     """A kind of background traffic: Poisson arrivals of short flows, and optional long-lived flows.
 
     Round-trip times are ``rtt_ms`` plus an exponential part of mean ``rtt_extra_mean_ms``, at most ``rtt_cap_ms``.
@@ -112,7 +111,7 @@ class Traffic(_Strict):
     long_lived: LongLived | None = None
 
 
-class Background(_Strict):
+class Background(Strict):
     """The traffic of each direction; the label ``none`` means no traffic."""
 
     traffic: Setting
@@ -122,7 +121,7 @@ class Background(_Strict):
 WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_columns"]
 
 
-class Weights(_Strict):
+class Weights(Strict):
     """The source of the NRU weights: the self-pair experiment and the rule that combines its flows."""
 
     experiment: str
@@ -130,7 +129,7 @@ class Weights(_Strict):
     also: list[WeightRule] = Field(default_factory=list, description="rules to compare with, in further metrics")
 
 
-class Experiment(_Strict):
+class Experiment(Strict):
     """One experiment: fixed settings, a grid of variables, the flows, and the number of replicates."""
 
     what: str
@@ -147,7 +146,7 @@ class Experiment(_Strict):
         "runs have, where two papers print the same runs",
     )
     window_s: Value | None = None
-    record: list[Literal["samples", "cwnd", "events", "link"]] = ["samples"]
+    record: list[Literal["samples", "cwnd", "events", "link"]] = Field(default=["samples"])
     measures: list[str] = Field(default_factory=list)
     weights: Weights | None = None
     supplement: bool = Field(default=False, description="a sensitivity study of ours, not an experiment of the paper")
@@ -171,7 +170,7 @@ class Experiment(_Strict):
         return self
 
 
-class Exhibit(_Strict):
+class Exhibit(Strict):
     """One table, figure or diagram: its drawing and its experiments."""
 
     id: str
@@ -192,7 +191,7 @@ class Exhibit(_Strict):
         return "table" in (self.kind, self.form)
 
 
-class PaperConfig(_Strict):
+class PaperConfig(Strict):
     """All of ``config/papers/<paper>.yaml``; or a configuration without a paper: the validation, the testbed, a user's study."""
 
     paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "guest", "study"]
@@ -229,6 +228,14 @@ class PaperConfig(_Strict):
         own = ("validation", "testbed", "guest")
         return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
 
+    def behind(self, experiments: Iterable[str]) -> list[str]:
+        """Some experiments, each followed by the one that its NRU weights come from; none twice."""
+        found = {}
+        for name in experiments:
+            weights = self.experiments[name].weights
+            found |= dict.fromkeys([name, weights.experiment] if weights else [name])
+        return list(found)
+
     def analysis_value(self, name: str) -> Any:
         """The value of one analysis parameter."""
         return self.analysis[name].value
@@ -242,11 +249,11 @@ class PaperConfig(_Strict):
         raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
 
 
-class Config(_Strict):
+class Config(Strict):
     """``config/config.yaml``: the outputs to build and their source."""
 
     source: Literal["bundled", "engine", "raw"] = "bundled"
-    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
+    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = Field(default=list(PAPERS))
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
     trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")
     missing: Literal["simulate", "refuse"] = Field(
@@ -259,6 +266,14 @@ class Config(_Strict):
 
 def load_yaml(path: Path) -> dict:
     """A YAML mapping; InputError naming file and line when it cannot be read."""
+    values = read_yaml(path)
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: must be a mapping of names to values")
+    return values
+
+
+def read_yaml(path: Path) -> Any:
+    """What a YAML file says, parsed once as long as it stays the same; InputError naming file and line."""
     try:
         text = read_small(path).decode()
     except FileNotFoundError:
@@ -267,10 +282,7 @@ def load_yaml(path: Path) -> dict:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not text in UTF-8") from None
-    values = plain_yaml(text, f"{path}:")
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: must be a mapping of names to values")
-    return values
+    return deepcopy(_parsed(text, f"{path}:"))
 
 
 def plain_yaml(text: str, where: str) -> Any:
@@ -293,6 +305,9 @@ def plain_yaml(text: str, where: str) -> Any:
     if not _is_small(values):
         raise InputError(f"{where} more than {_MOST_NODES} values, or a value that holds itself; mind &x and *x")
     return values
+
+
+_parsed = lru_cache(maxsize=32)(plain_yaml)
 
 
 def _refuse_deep(text: str, where: str) -> None:
@@ -318,20 +333,24 @@ def _is_small(values: Any) -> bool:
     return left > 0
 
 
+def load_model(path: Path, model: type[AnyModel]) -> AnyModel:
+    """A YAML file as a model. Raises InputError with one line naming file and field."""
+    return validated(model, load_yaml(path), str(path))
+
+
+def load_models(path: Path, model: type[AnyModel]) -> dict[str, AnyModel]:
+    """A YAML file of models by name. Raises InputError with one line naming file, entry and field."""
+    return {name: validated(model, entry, f"{path}: {name}") for name, entry in load_yaml(path).items()}
+
+
 def load_paper(path: Path) -> PaperConfig:
     """Read and validate one paper's configuration. Raises InputError with one line naming file and field."""
-    try:
-        return PaperConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, PaperConfig)
 
 
 def check_config(values: dict, where: str = "config") -> Config:
     """Validate the top-level configuration. Raises InputError with one line naming the field."""
-    try:
-        return Config.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    return validated(Config, values, where)
 
 
 def _names(names: set[str]) -> str:

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from tcpfair.papers.papers import Value, WeightRule, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import Value, WeightRule, load_model
+from tcpfair.papers.scenario import Strict
 
 SIDECAR = "trace.yaml"
 # the exhibits of every recording; tcpfair.exhibits.recordings.board draws them
@@ -46,10 +46,6 @@ def folder_of(trace: str) -> str:
     return "+".join(name_of(Path(each)) for each in recordings_in(trace))
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 Kind = TypeVar("Kind")
 
 
@@ -64,7 +60,7 @@ NonNegative = Of[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 Share = Of[Annotated[float, Field(gt=0, le=1)]]
 
 
-class Analysis(_Strict):
+class Analysis(Strict):
     """The window of the metrics, and the epochs that are compared with formulas."""
 
     interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
@@ -81,7 +77,7 @@ class Analysis(_Strict):
     )
 
 
-class Link(_Strict):
+class Link(Strict):
     """The bottleneck, if a recording does not describe it."""
 
     capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null until measured
@@ -89,14 +85,14 @@ class Link(_Strict):
     payload_bytes: Positive
 
 
-class Weights(_Strict):
+class Weights(Strict):
     """The source of the NRU weights."""
 
     rule: Of[WeightRule] = Field(description="how the goodput of a self-pair's flows becomes weights")
     self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
 
 
-class PaperFigure(_Strict):
+class PaperFigure(Strict):
     """An experiment of a paper, and those of its protocols that are drawn."""
 
     paper: str
@@ -105,7 +101,7 @@ class PaperFigure(_Strict):
     protocols: list[str] = Field(min_length=1)
 
 
-class Beside(_Strict):
+class Beside(Strict):
     """The papers' experiments of two flows, to compare a recording of two flows with."""
 
     one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
@@ -117,7 +113,7 @@ class Beside(_Strict):
         return self.pairs.paper, self.rtts.paper
 
 
-class RawConfig(_Strict):
+class RawConfig(Strict):
     """All of ``config/raw.yaml``."""
 
     examples: list[Path]
@@ -129,7 +125,4 @@ class RawConfig(_Strict):
 
 def load_raw(path: Path) -> RawConfig:
     """Read and validate ``config/raw.yaml``. Raises InputError with one line naming file and field."""
-    try:
-        return RawConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, RawConfig)

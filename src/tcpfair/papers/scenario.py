@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
 
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one, a flow would never send
@@ -22,11 +23,19 @@ RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}
 RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Strict(BaseModel):
+    """A model that refuses fields which it does not have."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
-class Flow(_Strict):
+class Frozen(Strict):
+    """A strict model that stays as it was made."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Flow(Frozen):
     """One flow of the dumbbell. Sizes of windows are in packets, as in the engine."""
 
     protocol: str = Field(description="label used by the paper, e.g. NewReno")
@@ -69,7 +78,7 @@ class Flow(_Strict):
         return self.rto or RTO_OF_ALGORITHM.get(self.cc) or RTO_OF_STACK[self.stack]
 
 
-class LogNormal(_Strict):
+class LogNormal(Frozen):
     """A part of the transfers whose ln(bytes) is normal."""
 
     law: Literal["lognormal"]
@@ -79,7 +88,7 @@ class LogNormal(_Strict):
     cap_bytes: Positive = math.inf
 
 
-class Pareto(_Strict):
+class Pareto(Frozen):
     """A part of the transfers with P(size > x) = (min_bytes / x)^shape."""
 
     law: Literal["pareto"]
@@ -89,7 +98,7 @@ class Pareto(_Strict):
     cap_bytes: Positive = Field(default=math.inf, description="larger ones are cut to this size")
 
 
-class Web(_Strict):
+class Web(Frozen):
     """Poisson arrivals of finite flows of one kind; recorded as one aggregate per direction."""
 
     flow: Flow = Field(
@@ -107,7 +116,7 @@ class Web(_Strict):
         return self
 
 
-class Scenario(_Strict):
+class Scenario(Frozen):
     """A dumbbell with one drop-tail bottleneck, or one for each direction that data and ACKs of the other share."""
 
     capacity_bps: Positive
@@ -181,9 +190,14 @@ def one_line(error: ValidationError, where: str) -> InputError:
     return InputError(f"{where}: {message}{shown}{more}")
 
 
-def make_scenario(values: dict, where: str = "scenario") -> Scenario:
-    """Validate plain values into a Scenario; raises InputError with one line that names the field."""
+def validated(model: type[AnyModel], values: Any, where: str) -> AnyModel:
+    """Plain values as a model; raises InputError with one line that begins with ``where`` and names the field."""
     try:
-        return Scenario.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
         raise one_line(error, where) from None
+
+
+def make_scenario(values: dict, where: str = "scenario") -> Scenario:
+    """Plain values as a Scenario; raises InputError as `validated` does."""
+    return validated(Scenario, values, where)

@@ -18,14 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers import settings
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
-from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_model
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -43,11 +43,7 @@ _UNIT_PKTS = 600e6  # of the experiments that are simulated together, about: 20 
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Change(_Strict):
+class Change(Strict):
     """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
 
     ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
@@ -82,12 +78,17 @@ class Change(_Strict):
         return experiment in self.experiments and all(point[name] in values for name, values in self.where.items())
 
 
-class Numbers(_Strict):
+class Numbers(Strict):
     """Some of a paper's printed numbers: of these exhibits and protocols, at these RTTs; all where none are named."""
 
     exhibits: list[str] = Field(default_factory=list)
     protocols: list[str] = Field(default_factory=list)
     rtt_ms: list[float] = Field(default_factory=list)
+
+    @property
+    def are_some(self) -> bool:
+        """Whether any are named."""
+        return bool(self.exhibits or self.protocols or self.rtt_ms)
 
     def has(self, exhibit: str, key: Mapping[str, str]) -> bool:
         """Whether a printed number is one of them."""
@@ -111,12 +112,12 @@ class Excluded(Numbers):
 
     @model_validator(mode="after")
     def _some(self) -> Excluded:
-        if not (self.exhibits or self.protocols or self.rtt_ms):
+        if not self.are_some:
             raise ValueError("name the numbers by `exhibits:`, `protocols:` or `rtt_ms:`")
         return self
 
 
-class Hypothesis(_Strict):
+class Hypothesis(Strict):
     """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
 
     what: str
@@ -150,7 +151,7 @@ class Fitted(Numbers):
 
     @model_validator(mode="after")
     def _own_or_all(self) -> Fitted:
-        if self.paper and (self.exhibits or self.protocols or self.rtt_ms):
+        if self.paper and self.are_some:
             raise ValueError("another `paper:` is fitted with all its numbers: choose numbers only of the same paper")
         return self
 
@@ -161,14 +162,14 @@ class Predicted(Numbers):
     hypothesis: str = AS_PRINTED
 
 
-class HeldOut(_Strict):
+class HeldOut(Strict):
     """A check of the inferred testbed: its predictions of numbers that it was not inferred from."""
 
     fit: Fitted
     predict: Predicted
 
 
-class PaperEnsemble(_Strict):
+class PaperEnsemble(Strict):
     """How the ensemble of one paper is drawn and simulated."""
 
     settings: int = Field(ge=0, description="drawn settings, beside the one that is configured")
@@ -210,14 +211,14 @@ class PaperEnsemble(_Strict):
         return sorted({name for name in named if name})
 
 
-class FurtherRuns(_Strict):
+class FurtherRuns(Strict):
     """Runs of a paper as configured, beside those whose traces are kept: so many of every point of these experiments."""
 
     runs: int = Field(ge=1, le=_REPLICATES_APART)
     experiments: list[str] = Field(min_length=1)
 
 
-class Judging(_Strict):
+class Judging(Strict):
     """How ensemble results are compared with published values; shares are of the settings, unless it is said otherwise."""
 
     inside: tuple[float, float] = Field(
@@ -239,7 +240,7 @@ class Judging(_Strict):
         return self
 
 
-class EnsembleConfig(_Strict):
+class EnsembleConfig(Strict):
     """``config/ensemble.yaml``."""
 
     judging: Judging
@@ -282,10 +283,7 @@ def digits(x: float) -> str:
 
 def load(path: Path) -> EnsembleConfig:
     """Read and validate ``config/ensemble.yaml``. Raises InputError with one line naming file and field."""
-    try:
-        return EnsembleConfig.model_validate(load_yaml(path))
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
+    return load_model(path, EnsembleConfig)
 
 
 # --- Members ---------------------------------------------------------------------------------------------------------
@@ -566,18 +564,15 @@ def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> Non
             if label not in ensemble.paper.protocols:
                 raise unknown(f"{where}.protocols: protocol", label, ensemble.paper.protocols)
         for experiment in change.experiments:
-            try:
-                _changed(ensemble.paper, experiment, change)
-            except ValidationError as error:
-                raise one_line(error, where) from None
+            _changed(ensemble.paper, experiment, change, where)
 
 
-def _changed(paper: PaperConfig, experiment: str, change: Change) -> PaperConfig:
-    """A paper's configuration with one change of a hypothesis, for one experiment."""
+def _changed(paper: PaperConfig, experiment: str, change: Change, where: str = "hypothesis") -> PaperConfig:
+    """A paper's configuration with one change of a hypothesis, for one experiment. Raises InputError for a wrong value."""
     own = dict(paper.experiments[experiment])
     for field in ("settings", "flow", "perturb"):
         values = {name: Value(value=value, source="hypothesis") for name, value in getattr(change, field).items()}
         own[field] = {**own[field], **values}
     protocols = {**paper.protocols, **{label: paper.protocols[other] for label, other in change.protocols.items()}}
-    experiments = {**paper.experiments, experiment: Experiment.model_validate(own)}
+    experiments = {**paper.experiments, experiment: validated(Experiment, own, where)}
     return paper.model_copy(update={"protocols": protocols, "experiments": experiments})

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
@@ -18,7 +18,7 @@ from tcpfair.files.files import read_small
 from tcpfair.files.manifest import MANIFEST, file_hash
 from tcpfair.papers.papers import WeightRule, load_yaml
 from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.runs import reach
 
 READERS = "sources/readers/__init__.py"  # the code that makes a trace of a tool's own files
@@ -32,12 +32,6 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
 FlowName = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]  # a file's, escaped
-
-
-class Strict(BaseModel):
-    """A part of ``trace.yaml``, without unknown fields."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class SaidLink(Strict):
@@ -88,9 +82,6 @@ class Said(Strict):
         return self
 
 
-AnySaid = TypeVar("AnySaid", bound=Said)
-
-
 def load_said(recording: Path) -> Said:
     """The ``trace.yaml`` of a trace; an empty one where it is missing.
 
@@ -106,7 +97,7 @@ def load_said(recording: Path) -> Said:
             f"{sidecar_path(recording)}: {late[0]}: counts when the tool's own files are read; state it in {SIDECAR} beside "
             "them and ./reproduce import them again"
         )
-    return validated(Said, values, recording)
+    return validated(Said, values, str(sidecar_path(recording)))
 
 
 def sidecar_values(recording: Path) -> dict[str, Any]:
@@ -115,14 +106,6 @@ def sidecar_values(recording: Path) -> dict[str, Any]:
     if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES or not path.is_file() or _says_nothing(path):
         return {}
     return load_yaml(path)
-
-
-def validated(model: type[AnySaid], values: dict[str, Any], recording: Path) -> AnySaid:
-    """``values`` of a recording's sidecar as a ``model``. Raises InputError with one line, file and field."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, str(sidecar_path(recording))) from None
 
 
 def _says_nothing(path: Path) -> bool:

@@ -77,12 +77,11 @@ def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
     """Shards that may hold runs of an experiment, in the order in which they are used: the newest first."""
     shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
     found = layout.simulated(paper, experiment).glob(f"*/{MANIFEST}")
-    made = sorted((path for path in found if not is_scratch(Path(path.parent.name))), key=_age)
+    made = sorted(
+        (path for path in found if not is_scratch(Path(path.parent.name))),
+        key=lambda manifest: (-manifest.stat().st_mtime_ns, manifest.parent.name),
+    )
     return [*shipped, *(path.parent for path in made)]
-
-
-def _age(manifest: Path) -> tuple[int, str]:
-    return -manifest.stat().st_mtime_ns, manifest.parent.name
 
 
 def manifest_of(layout: Layout, folder: Path) -> dict | None:

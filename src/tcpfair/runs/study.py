@@ -21,12 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
 from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -49,11 +49,7 @@ _VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # of an axis of the grid, and points of 
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Protocol(_Strict):
+class Protocol(Strict):
     """A protocol under a name of its own: the algorithm, its parameters, settings of its end hosts."""
 
     cc: str
@@ -61,14 +57,14 @@ class Protocol(_Strict):
     flow: dict[str, Any] = Field(default_factory=dict)
 
 
-class Background(_Strict):
+class Background(Strict):
     """Which traffic goes which way; the label ``none`` stands for no traffic."""
 
     traffic: str
     direction: Literal["forward", "reverse"] = "forward"
 
 
-class Base(_Strict):
+class Base(Strict):
     """What all runs have in common but for the axes: settings of the dumbbell, of all flows, and of each."""
 
     settings: dict[str, Any]
@@ -77,14 +73,14 @@ class Base(_Strict):
     background: list[Background] = Field(default_factory=list, max_length=100)
 
 
-class Drawn(_Strict):
+class Drawn(Strict):
     """What an axis of the hypercube is drawn from, as ranges of the papers' assumptions are."""
 
     range: list[float | int | str | bool] = Field(min_length=2)
     scale: Literal["linear", "log", "choices"] = "linear"
 
 
-class LatinHypercube(_Strict):
+class LatinHypercube(Strict):
     """Points that fill the space of some axes evenly: each axis has every one of ``points`` slices once."""
 
     points: int = Field(ge=1, le=100_000_000)
@@ -92,7 +88,7 @@ class LatinHypercube(_Strict):
     axes: dict[str, Drawn] = Field(min_length=1)
 
 
-class Figure(_Strict):
+class Figure(Strict):
     """The summary figure: a metric along an axis, a line for each value of one axis, a panel for each of another."""
 
     x: str | None = None
@@ -101,7 +97,7 @@ class Figure(_Strict):
     panels: str | None = None
 
 
-class StudyFile(_Strict):
+class StudyFile(Strict):
     """All of a study's file."""
 
     what: str
@@ -306,10 +302,7 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
     """A study from plain values; raises InputError that begins with ``where``."""
     algorithms = list(algorithms)
     possible = [measure for measure, reads in measures.items() if reads is not None]
-    try:
-        file = StudyFile.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    file = validated(StudyFile, values, where)
     for number, measure in enumerate(file.measures):
         if measure in measures and measure not in possible:
             raise InputError(
@@ -379,39 +372,34 @@ def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measu
         return found
 
     record = ["samples", *(name for measure in file.measures for name in measures[measure])]
-    try:
-        return PaperConfig.model_validate(
-            {
-                "paper": STUDY,
-                "cite": file.what,
-                "protocols": {
-                    label: {
-                        "cc": valued({"cc": each.cc})["cc"],
-                        "params": valued(each.params),
-                        "flow": valued(each.flow),
-                    }
-                    for label, each in labels.items()
-                },
-                "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
-                "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
-                "experiments": {
-                    STUDY: {
-                        "what": file.what,
-                        "settings": valued(file.base.settings),
-                        "flow": valued(file.base.flow),
-                        "flows": [valued(flow) for flow in file.base.flows],
-                        "background": [
-                            {**valued({"traffic": each.traffic}), "direction": each.direction}
-                            for each in file.base.background
-                        ],
-                        "runs": {"value": file.replicates, "source": STUDY},
-                        "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
-                        "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
-                        "record": list(dict.fromkeys(record)),
-                        "measures": file.measures,
-                    }
-                },
+    values = {
+        "paper": STUDY,
+        "cite": file.what,
+        "protocols": {
+            label: {
+                "cc": valued({"cc": each.cc})["cc"],
+                "params": valued(each.params),
+                "flow": valued(each.flow),
             }
-        )
-    except ValidationError as error:
-        raise one_line(error, where) from None
+            for label, each in labels.items()
+        },
+        "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
+        "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
+        "experiments": {
+            STUDY: {
+                "what": file.what,
+                "settings": valued(file.base.settings),
+                "flow": valued(file.base.flow),
+                "flows": [valued(flow) for flow in file.base.flows],
+                "background": [
+                    {**valued({"traffic": each.traffic}), "direction": each.direction} for each in file.base.background
+                ],
+                "runs": {"value": file.replicates, "source": STUDY},
+                "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
+                "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
+                "record": list(dict.fromkeys(record)),
+                "measures": file.measures,
+            }
+        },
+    }
+    return validated(PaperConfig, values, where)

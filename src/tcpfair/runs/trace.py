@@ -139,11 +139,9 @@ def empty(table: str) -> pd.DataFrame:
 @cache
 def _without_rows(table: str) -> pd.DataFrame:
     """Made once: a study needs one in every run."""
-    return pd.DataFrame({name: pd.Series(dtype=_pandas_type(kind)) for name, kind, _ in SCHEMA[table]})
-
-
-def _pandas_type(kind: str) -> str:
-    return "object" if kind == "string" else kind
+    return pd.DataFrame(
+        {name: pd.Series(dtype="object" if kind == "string" else kind) for name, kind, _ in SCHEMA[table]}
+    )
 
 
 def _arrow_table(name: str, frame: pd.DataFrame, where: str) -> pa.Table:

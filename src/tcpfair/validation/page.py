@@ -19,7 +19,7 @@ from tcpfair.validation import chance, drawn
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison, kernel_configs
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import ENGINE, KERNEL, KINDS, TITLES, TOOLS, stack_of, whole
+from tcpfair.validation.scenarios import ENGINE, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report.marks import Bar, bar_of
 from tcpfair.verdicts.report.pages import data_uri, write_page
@@ -66,11 +66,6 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     names = [f"{table}.csv" for table in tables]
     names += [file for figure in _figures(config, kernels) for file in figure.files]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
-
-
-def is_made_from(layout: Layout, made_from: str) -> bool:
-    """Whether the page, which is written last, was made, with all files, from what has this digest."""
-    return report(layout).is_file() and made_from in report(layout).read_text()
 
 
 def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
@@ -265,7 +260,7 @@ def _figures(config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> list[Fi
         caption = (
             "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
         )
-        found.append(Figure(f"windows_{name}", title, caption, partial(_windows, name)))
+        found.append(Figure(f"windows_{name}", title, caption, partial(_windows, WHOLE, name)))
     for file, names in _share_panels(config).items():
         caption = "; ".join(f"{name}: {config.experiments[name].what}" for name in names) + "."
         found.append(Figure(file, "Share of flow 1 of two flows", caption, partial(_shares, names)))
@@ -280,7 +275,7 @@ def _figures(config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> list[Fi
             title = f"Windows over time: {kernel.experiments[name].what}"
             caption = "The window of one run on a real kernel and in the engine"
             caption += "; its flow starts some tenths of a second later." if kind == KERNEL else "."
-            found.append(Figure(f"{kind}_{name}", title, caption, partial(_kernel_windows, kind, name)))
+            found.append(Figure(f"{kind}_{name}", title, caption, partial(_windows, kind, name)))
     for name in chance.paired_experiments(config):
         caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
         found.append(Figure(f"seeds_{name}", "Seed by seed without jitter", caption, partial(_seeds, name)))
@@ -303,21 +298,14 @@ def _drawn(place: Path, comparison: Comparison) -> list[dict[str, Any]]:
     return found
 
 
-def _windows(name: str, to: Any, comparison: Comparison) -> Any:
-    config = comparison.config
-    settled_s, _ = whole(config, ENGINE).window(config, name)
-    return _of_windows(to, comparison, name, settled_s, _shown_s(comparison, name))
-
-
-def _kernel_windows(kind: str, name: str, to: Any, comparison: Comparison) -> Any:
-    config = comparison.kernels[kind].config
-    settled_s, until_s = whole(config, *KINDS[kind]).window(config, name)
-    until_of = dict.fromkeys(config.experiments[name].grid["protocol"].value, until_s)
-    return _of_windows(to, comparison.kernels[kind], name, settled_s, until_of)
-
-
-def _of_windows(to: Any, comparison: Comparison, name: str, settled_s: float, until_s: dict[str, float]) -> Any:
-    own = comparison.curves.query("experiment == @name")
+def _windows(kind: str, name: str, to: Any, comparison: Comparison) -> Any:
+    """Windows over time: of the engine's epochs with other simulators, of the measured time with a kernel."""
+    compared = comparison.kernels.get(kind, comparison)
+    config, (backend, *_) = compared.config, (ENGINE,) if kind == WHOLE else KINDS[kind]
+    settled_s, end_s = whole(config, backend).window(config, name)
+    measured_s = dict.fromkeys(config.experiments[name].grid["protocol"].value, end_s)
+    until_s = _shown_s(compared, name) if kind == WHOLE else measured_s
+    own = compared.curves.query("experiment == @name")
     note = "one run of each: " + ", ".join(TITLES[source] for source in TITLES if source in set(own["source"]))
     return to.draw_windows(own, list(until_s), TITLES, settled_s, until_s, note)
 

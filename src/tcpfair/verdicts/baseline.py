@@ -20,13 +20,12 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import record
-from tcpfair.verdicts.printed import NO_VALUE, key_text
+from tcpfair.verdicts.printed import IDENTITY, NO_VALUE, key_text
 
 RELATIVE = 1e-9  # numbers that differ by no more are the same
 # the usual 95 %: of two equal means one pair in twenty differs by more; a higher bar would hide more at 5 runs
 STANDARD_ERRORS = 2.0
-NUMBER_IDENTITY = ["exhibit", "key", "metric"]
-NUMBER_COLUMNS = [*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"]
+NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 _NO_NUMBERS = pd.DataFrame(columns=NUMBER_COLUMNS).astype({"sd": float, "n_runs": float})
 CHANGES = ("flipped", "moved", "gone", "new", "within spread")
 CHANGE_COLUMNS = ["what", "id", "key", "metric", "baseline", "today", "relative", "change"]
@@ -48,7 +47,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
     Raises InputError when the file is missing or is no such table.
     """
-    text = dict.fromkeys([*NUMBER_IDENTITY, "value", "source"], str)
+    text = dict.fromkeys([*IDENTITY, "value", "source"], str)
     try:
         table = pd.read_csv(path, dtype=text)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
@@ -87,7 +86,7 @@ def compare(layout: Layout, claims: pd.DataFrame, exhibits: Collection[str] | No
 
 
 def _changed_numbers(now: pd.DataFrame, before: pd.DataFrame) -> Iterator[dict]:
-    both = before.merge(now, on=NUMBER_IDENTITY, how="outer", suffixes=("_baseline", "_today"), indicator=True)
+    both = before.merge(now, on=IDENTITY, how="outer", suffixes=("_baseline", "_today"), indicator=True)
     for number in both.to_dict("records"):
         difference = _difference(number["value_baseline"], number["value_today"])
         relative = _relative(difference, number["value_baseline"])

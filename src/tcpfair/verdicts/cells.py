@@ -20,6 +20,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
+from tcpfair.papers.scenario import Strict
 from tcpfair.verdicts.combine import (
     OF_ALL_RUNS,
     OF_MANY_RUNS,
@@ -40,7 +41,7 @@ CELL_COLUMNS = [
 ]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
-_BYTES_PER_MB = 1e6
+BYTES_PER_MB = 1e6
 # where a paper's analysis has the share of `over_runs`
 _SHARES = {"reached": "converged_runs_share", "half_interval": "confidence_level"}
 _OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
@@ -210,18 +211,14 @@ class Cell:
 # --- The rules ----------------------------------------------------------------------------------------------------
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Base(_Strict):
+class _Base(Strict):
     """The cell by which others are divided: what in it differs from them."""
 
     experiment: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class Rule(_Strict):
+class Rule(Strict):
     """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
@@ -305,7 +302,7 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-class _Shown(_Strict):
+class _Shown(Strict):
     """The numbers of one exhibit, or of one section of the text; the values of ``of`` hold for all its series."""
 
     series: list[Series | Computed | str] = Field(default_factory=list)
@@ -320,7 +317,7 @@ class _Shown(_Strict):
         return {"series": series, "rules": rules}
 
 
-class Rules(_Strict):
+class Rules(Strict):
     """Rules of one paper, by exhibit or section, then by metric."""
 
     exhibits: dict[str, _Shown]
@@ -490,7 +487,7 @@ def scale_of(paper: PaperConfig, name: str | None) -> float:
         case "percent":
             return 100.0
         case "MB_per_byte":
-            return 1 / _BYTES_PER_MB
+            return 1 / BYTES_PER_MB
         case "MB_per_packet":
-            return paper.settings["payload_bytes"].value / _BYTES_PER_MB
+            return paper.settings["payload_bytes"].value / BYTES_PER_MB
     return 1.0

@@ -11,9 +11,9 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files import rounding
-from tcpfair.verdicts.printed import make_key
+from tcpfair.verdicts.printed import IDENTITY, make_key
 
-NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
+NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs"]
 SIGNIFICANT_DIGITS = 7  # more would differ between processors
 
 

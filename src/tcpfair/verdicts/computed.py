@@ -22,13 +22,13 @@ from tcpfair.models.cubic import tuned_x
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Column, joined, single
 from tcpfair.verdicts.combine import FURTHER, distribution, of_runs
 from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.paper_models import READINGS, AimdLink
 
 KEY = ["protocol", "rtt_ms"]
-_BYTES_PER_MB = 1e6
 
 Columns = Iterable[Column]
 FUNCTIONS: dict[str, Callable[..., Columns]] = {}
@@ -42,11 +42,14 @@ def _computes(function: Callable[..., Columns]) -> Callable[..., Columns]:
 # --- Closed forms --------------------------------------------------------------------------------------------------
 
 
-def jfi_curve(context: Context, points: int = 401) -> pd.DataFrame:
+_CURVE_POINTS = 401
+
+
+def jfi_curve(context: Context) -> pd.DataFrame:
     """Jain's index of two values over their ratio, as far as the configuration has it: columns ratio, jfi."""
     fixed = context.paper.analysis_value("jfi_fixed_rate")
     low, high = context.paper.analysis_value("jfi_rate_range")
-    ratio = np.geomspace(low, high, points) / fixed
+    ratio = np.geomspace(low, high, _CURVE_POINTS) / fixed
     return pd.DataFrame({"ratio": ratio, "jfi": jfi(np.stack([ratio, np.ones_like(ratio)]), axis=0)})
 
 
@@ -60,7 +63,7 @@ def jfi_range(context: Context, exhibit: Exhibit) -> Columns:
 
 def bdp_mb(context: Context, rtt_ms: float) -> float:
     """The paper's bandwidth-delay product in MB."""
-    return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / _BYTES_PER_MB
+    return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / BYTES_PER_MB
 
 
 @_computes

@@ -52,13 +52,13 @@ class Context:
     def made_by(self, exhibit: Exhibit) -> str:
         """How the traces of an exhibit were made, as its corner and its record say; the source while there are none."""
         try:
-            return self.held.made_by(self._behind(exhibit)) or self.layout.source
+            return self.held.made_by(self.paper.behind(exhibit.experiments)) or self.layout.source
         except InputError:
             return self.layout.source
 
     def origin(self, exhibit: Exhibit) -> Origin:
         """What the files of an exhibit tell of where they come from."""
-        behind = self._behind(exhibit)
+        behind = self.paper.behind(exhibit.experiments)
         if self.trace_folder is not None:
             manifest = trace.read_manifest(self.trace_folder)
             keys, made_by = manifest.get(RUNS, []), manifest.get(CODE, {})
@@ -69,15 +69,6 @@ class Context:
         return Origin(
             exhibit.id, self.made_by(exhibit), names, len(keys), digest_of_keys(keys) if keys else "", made_by
         )
-
-    def _behind(self, exhibit: Exhibit) -> list[str]:
-        """The experiments of an exhibit, each followed by the one that its weights come from."""
-        named = [name for each in exhibit.experiments for name in (each, self._weights(each)) if name]
-        return list(dict.fromkeys(named))
-
-    def _weights(self, experiment: str) -> str | None:
-        weights = self.paper.experiments[experiment].weights
-        return weights.experiment if weights else None
 
     def _folder(self, experiment: str) -> Path:
         if self.trace_folder is not None and trace.read_manifest(self.trace_folder).get("experiment") == experiment:
@@ -97,8 +88,8 @@ class Context:
         return Measured(self.metrics)
 
     def _measure(self, experiment: str) -> pd.DataFrame:
-        weights = self._weights(experiment)
-        of_weights = self.metrics(weights) if weights else None
+        weights = self.paper.experiments[experiment].weights
+        of_weights = self.metrics(weights.experiment) if weights else None
         return measures.measure(self.trace(experiment), self.paper, experiment, of_weights)
 
     @cached_property

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import whole, whole_folder
 from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
-from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
+from tcpfair.papers.papers import Config, Exhibit, PaperConfig
 from tcpfair.runs import record
 from tcpfair.runs.ensemble import EnsembleConfig
 from tcpfair.runs.ensemble import load as load_ensembles
@@ -28,13 +27,13 @@ from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.ensemble.clauses import clause_table, further_runs
+from tcpfair.verdicts.printed import IDENTITY
 from tcpfair.verdicts.scope import Scope, scope_of
 from tcpfair.verdicts.yardsticks import yardstick_table
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
 STATUSES = ("built", "pending", "failed")  # of an exhibit
 _NUMBERS = {"numbers": "within", "numbers by scatter": "within_scatter"}  # column of numbers.csv
-IDENTITY = baseline.NUMBER_IDENTITY
 
 Papers = Mapping[str, PaperConfig]
 
@@ -48,7 +47,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     scope = scope_of(layout, config)
     papers = scope.papers
     held = {name: Held(layout, paper) for name, paper in papers.items()}
-    reproduced = reproduced_numbers(layout, scope)
+    reproduced = baseline.joined(baseline.built_numbers(layout, scope.exhibits))
     numbers = number_table(layout, papers, reproduced)
     ensembles = ensemble.read_shipped(layout, papers)
     verdicts, clauses, of_settings = (
@@ -162,11 +161,6 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 # --- Numbers ------------------------------------------------------------------------------------------------------
 
 
-def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
-    """The numbers of every exhibit that was requested and is built: columns as of `baseline.read_numbers`."""
-    return baseline.joined(baseline.built_numbers(layout, scope.exhibits))
-
-
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
     """Every printed result of the papers beside the reproduced number (`printed.LEDGER_COLUMNS`)."""
     tolerances, by_scatter = (
@@ -184,7 +178,7 @@ def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd
 
 def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
     """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the print."""
-    equations = pd.DataFrame(yaml.load((layout.data / "equations.yaml").read_text(encoding="utf-8"), SAFE_LOADER))
+    equations = pd.DataFrame(printed.load_equations(layout.data / "equations.yaml").values())
     users: dict[str, list[str]] = {}
     for config in papers.values():
         for exhibit in config.exhibits:

@@ -21,6 +21,11 @@ from tcpfair.verdicts.context import Context
 MODEL_PROTOCOLS = ("Reno", "Libra", "Alpha")
 
 
+def plain_protocol(label: str) -> str:
+    """``Libra (eq. 15)``, as the configuration calls the variant whose k follows the queue, is Libra."""
+    return label.partition(" (eq. ")[0]
+
+
 @dataclass(frozen=True)
 class AimdLink:
     """The bottleneck of the models, in their symbols."""

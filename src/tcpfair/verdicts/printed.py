@@ -13,12 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-import yaml
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -26,8 +22,10 @@ from pydantic import (
 )
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
+from tcpfair.papers.papers import Exhibit, PaperConfig, load_models, read_yaml
+from tcpfair.papers.scenario import Frozen, Strict
 
+IDENTITY = ["exhibit", "key", "metric"]  # of a number
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
     *("paper", "exhibit", "key", "metric", "printed", "reproduced", "sd", "n_runs", "error", "tolerance", "within"),
@@ -37,7 +35,6 @@ OUTCOMES = ("within", "outside", "not computed")  # of a printed number
 # below data/, beside results
 NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
 
-_IDENTITY = ["exhibit", "key", "metric"]
 _CASE_METRICS = {"case", "case_1dp"}
 _CASE_LETTERS = set("ABCDE")
 _EXHIBIT = re.compile(r"([a-z]+\d*)\.[\w.-]+")
@@ -86,10 +83,8 @@ def key_text(key: str) -> str:
     return ", ".join(word for word in words if word)
 
 
-class _PrintedNumber(BaseModel):
+class _PrintedNumber(Strict):
     """One row of ``data/published/<paper>.csv``; a field stands after those that its check needs."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibit: str
     key: str
@@ -151,7 +146,10 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     Raises InputError naming file, line and column when ``<data_dir>/published/<paper>.csv`` is missing or wrong.
     """
     path = Path(data_dir) / "published" / f"{paper.paper}.csv"
-    context = {"paper": paper.paper, "quotable": {exhibit.id for exhibit in paper.exhibits} | _equations(data_dir)}
+    context = {
+        "paper": paper.paper,
+        "quotable": {exhibit.id for exhibit in paper.exhibits} | {*load_equations(Path(data_dir) / "equations.yaml")},
+    }
     rows, seen = [], {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -172,13 +170,9 @@ def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PRINTED_COLUMNS, dtype=str)
 
 
-def _equations(data_dir: str | Path) -> set[str]:
-    """Ids of the equations: a number in the text may quote one of them."""
-    path = Path(data_dir) / "equations.yaml"
-    try:
-        return {entry["id"] for entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)}
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+def load_equations(path: Path) -> dict[str, dict[str, str]]:
+    """The equations of all papers by id. Raises InputError when the file cannot be read."""
+    return {entry["id"]: entry for entry in read_yaml(path)}
 
 
 def _check_row(row: dict, context: dict, place: str) -> None:
@@ -187,19 +181,13 @@ def _check_row(row: dict, context: dict, place: str) -> None:
     try:
         _PrintedNumber.model_validate(row, context=context)
     except ValidationError as error:
-        raise InputError(f"{place}: column {_first_problem(error)}") from error
+        first = error.errors()[0]
+        column, why = first["loc"][0], first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{place}: column '{column}': {why}") from error
 
 
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"'{where}': {first['msg'].removeprefix('Value error, ')}"
-
-
-class Tolerance(BaseModel):
+class Tolerance(Frozen):
     """How far a reproduced number may lie from the printed one: one of the three."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     absolute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     relative: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -223,15 +211,7 @@ class Tolerance(BaseModel):
 
 def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
     """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric when it is wrong."""
-    try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), SAFE_LOADER)
-        return TypeAdapter(dict[str, Tolerance]).validate_python(content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        raise InputError(f"{path}: metric {_first_problem(error)}") from error
+    return load_models(Path(path), Tolerance)
 
 
 class Deviation(NamedTuple):
@@ -292,8 +272,8 @@ def compare(
     """
     computed = {_identity(row): row for row in reproduced.to_dict("records")}
     if len(computed) != len(reproduced):
-        twice = reproduced[reproduced.duplicated(_IDENTITY)].iloc[0]
-        raise ValueError(f"reproduced twice: {' '.join(twice[_IDENTITY])}")
+        twice = reproduced[reproduced.duplicated(IDENTITY)].iloc[0]
+        raise ValueError(f"reproduced twice: {' '.join(twice[IDENTITY])}")
     for _, key, _ in computed:
         parse_key(key)
     rows = []
@@ -302,7 +282,7 @@ def compare(
         value = found.get("value")
         if found and pd.isna(value):
             value = NO_VALUE
-        row = {name: number[name] for name in (*_IDENTITY, "quotes")}
+        row = {name: number[name] for name in (*IDENTITY, "quotes")}
         row |= {
             "paper": number["exhibit"].partition(".")[0],
             "printed": number["value"] or NO_VALUE,
@@ -321,7 +301,7 @@ def compare(
 
 
 def _identity(row: Mapping) -> tuple[str, str, str]:
-    return tuple(row[column] for column in _IDENTITY)
+    return tuple(row[column] for column in IDENTITY)
 
 
 def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:

@@ -8,6 +8,7 @@ text that repeat a table are counted apart; what a paper reprints from an earlie
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import CLAUSES
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
+from tcpfair.verdicts.printed import IDENTITY
 from tcpfair.verdicts.printed_metrics import printed_metrics
 from tcpfair.verdicts.scatter import reprints
 from tcpfair.verdicts.yardsticks import TWINS
@@ -37,17 +39,18 @@ COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_ru
 APART = ["not_computed", "no_cell", "repeated", "excluded"]
 COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 
-_IDENTITY = ["exhibit", "key", "metric"]
 _NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
 Papers = Mapping[str, PaperConfig]
+Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read in its place
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
 
 
-class Printed(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Printed:
     """The printed results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
 
     paper: str
@@ -105,15 +108,27 @@ class Printed(NamedTuple):
             return found
         found["in_ensemble"] = found.index.isin(rows.index)
         found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
-        measured = Measured(self.load, reading.metrics)
-        of_one_run = (self.numbers["printed_runs"] == 1) & self.numbers["cell"].notna() & ~found["in_ensemble"]
-        values = pd.to_numeric(self.numbers["value"], errors="coerce")
-        for number in values.index[of_one_run & values.notna() & self.numbers["within"].notna()]:
-            runs = self.numbers.at[number, "cell"].by_replicate(measured).dropna().astype(float)
-            if len(runs) > 1:
-                low, high = runs.quantile(list(self.inside))
-                found.loc[number, ["in_runs", "inside_runs"]] = True, low <= values[number] <= high
-        return found
+        others = found.index[~found["in_ensemble"]]
+        inside = {number: self._inside_runs(number, frozenset(reading.metrics.items())) for number in others}
+        known = pd.Series(inside, dtype=object).dropna().astype(bool)
+        return found.assign(
+            in_runs=found.index.isin(known.index), inside_runs=known.reindex(found.index, fill_value=False)
+        )
+
+    @cache  # noqa: B019  (an object lives as long as the process)
+    def _inside_runs(self, number: int, metrics: Metrics) -> bool | None:
+        """Whether a number that is printed of one run is in the range of the runs here; None where there is no range."""
+        row = self.numbers.loc[number]
+        value = pd.to_numeric(row["value"], errors="coerce")
+        if row["printed_runs"] != 1 or row["cell"] is None or pd.isna(row["within"]) or pd.isna(value):
+            return None
+        runs = row["cell"].by_replicate(self._measured(metrics)).dropna().astype(float)
+        low, high = runs.quantile(list(self.inside))
+        return bool(low <= value <= high) if len(runs) > 1 else None
+
+    @cache  # noqa: B019
+    def _measured(self, metrics: Metrics) -> Measured:
+        return Measured(self.load, dict(metrics))
 
     def counts(self, name: str, reading: Reading, but: Collection[int] = ()) -> dict[str, int]:
         """`COUNTS` and `APART` under a reading, of all numbers ``but`` some."""
@@ -189,11 +204,11 @@ def _printed(
     config: EnsembleConfig,
 ) -> Printed:
     paper = held.paper.paper
-    within = numbers.set_index(_IDENTITY)[["within", "within_scatter"]]
-    own = own.join(within, on=_IDENTITY)
-    number = pd.Series(own.index, pd.MultiIndex.from_frame(own[_IDENTITY]))
+    within = numbers.set_index(IDENTITY)[["within", "within_scatter"]]
+    own = own.join(within, on=IDENTITY)
+    number = pd.Series(own.index, pd.MultiIndex.from_frame(own[IDENTITY]))
     placed = ensemble[ensemble["paper"] == paper]
-    placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[_IDENTITY])).to_numpy())
+    placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[IDENTITY])).to_numpy())
     tolerances = (
         printed.load_tolerances(layout.data / f"{name}.yaml") for name in ("tolerances", "tolerances_scatter")
     )
@@ -254,7 +269,7 @@ class Suggested(NamedTuple):
 
 def _quoted_otherwise(found: Suggested) -> bool:
     numbers = found.found.numbers
-    stated = numbers[found.excluded].set_index(_IDENTITY)["value"].to_dict()
+    stated = numbers[found.excluded].set_index(IDENTITY)["value"].to_dict()
     quoted = [(printed.quoted_identity(row), row["value"]) for row in numbers.to_dict("records")]
     return any(identity in stated and stated[identity] != value for identity, value in quoted)
 

@@ -301,9 +301,9 @@ def distances(pairs: pd.DataFrame, relative: bool) -> np.ndarray:
     return np.nan_to_num(both, nan=0.0, posinf=np.inf)  # two zeros are no distance apart
 
 
-def reach(apart: np.ndarray, share: float = SHARE) -> float:
-    """The least of the distances that ``share`` of them do not exceed."""
-    return float(np.quantile(apart, share, method="inverted_cdf"))
+def reach(apart: np.ndarray) -> float:
+    """The least of the distances that `SHARE` of them do not exceed."""
+    return float(np.quantile(apart, SHARE, method="inverted_cdf"))
 
 
 def scatter_tolerances(
@@ -332,7 +332,7 @@ def _tolerance(distance: float, group: pd.DataFrame, relative: bool) -> Toleranc
     """``distance`` to three digits, rounded up; an absolute one at least as large as what print can tell apart."""
     if relative:
         return Tolerance(relative=_up(distance))
-    least = max(_half_digit(text) for text in group["value"] if text)
+    least = max(0.5 * 10.0 ** -len(text.partition(".")[2]) for text in group["value"] if text)
     return Tolerance(absolute=_up(max(distance, least, *map(_step, group["cell"]))))
 
 
@@ -344,11 +344,7 @@ def _step(cell: Cell) -> float:
     return float(cell.scale * np.diff(places).min())
 
 
-def _half_digit(text: str) -> float:
-    return 0.5 * 10.0 ** -len(text.partition(".")[2])
-
-
-def _up(value: float, digits: int = 3) -> float:
-    """``value`` rounded up to ``digits``; what binary adds to a decimal does not count."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    return float(f"{math.ceil(value / unit - 1e-6) * unit:.{digits}g}")
+def _up(value: float) -> float:
+    """``value`` rounded up to three digits; what binary adds to a decimal does not count."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / unit - 1e-6) * unit:.3g}")

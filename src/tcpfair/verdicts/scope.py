@@ -45,12 +45,10 @@ def scope_of(layout: Layout, config: Config) -> Scope:
     exhibits = {exhibit.id: (paper, exhibit) for paper in papers.values() for exhibit in paper.exhibits}
     if config.only:
         exhibits = {exhibit_id: exhibits[exhibit_id] for exhibit_id in _ids(config.only, list(exhibits))}
-        drawn_from = {(paper.paper, name) for paper, exhibit in exhibits.values() for name in exhibit.experiments}
+        behind = {(paper.paper, name) for paper, each in exhibits.values() for name in paper.behind(each.experiments)}
     else:
-        drawn_from = {(paper.paper, name) for paper in papers.values() for name in paper.experiments}
-    rules = ((paper, papers[paper].experiments[name].weights) for paper, name in drawn_from)
-    weights = {(paper, rule.experiment) for paper, rule in rules if rule}
-    return Scope(papers, frozenset(exhibits), frozenset(drawn_from | weights), tuple(config.only))
+        behind = {(paper.paper, name) for paper in papers.values() for name in paper.experiments}
+    return Scope(papers, frozenset(exhibits), frozenset(behind), tuple(config.only))
 
 
 def _ids(only: list[str], known: list[str]) -> list[str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from html import unescape
 
-import yaml
 from latex2mathml.converter import convert
 
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import SAFE_LOADER
+from tcpfair.verdicts.printed import load_equations
 
 
 def tex_of(layout: Layout) -> dict[str, str]:
     """The TeX of every equation of the papers, by its id."""
-    rows = yaml.load((layout.data / "equations.yaml").read_text(encoding="utf-8"), SAFE_LOADER)
-    return {row["id"]: row["tex"] for row in rows}
+    return {name: row["tex"] for name, row in load_equations(layout.data / "equations.yaml").items()}
 
 
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"

@@ -18,11 +18,11 @@ import pandas as pd
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
+from tcpfair.verdicts.printed import IDENTITY, compare, load_printed, load_tolerances
 from tcpfair.verdicts.scatter import twice_printed
 
 SMALLEST_TABLE = 4  # numbers of one metric that make a table; of fewer the median is nearly the print itself
-NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
+NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 YARDSTICK_COLUMNS = [
     *("paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"),
 ]
@@ -85,8 +85,7 @@ def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     Columns paper, numbers, and for each name its share by the tolerances and, as ``name by scatter``, by the scatter.
     """
-    identity = ["paper", "exhibit", "key", "metric"]
-    indexed = {name: table.set_index(identity) for name, table in compared.items()}
+    indexed = {name: table.set_index(["paper", *IDENTITY]) for name, table in compared.items()}
     first, *others = (table.index[table["within"].notna()] for table in indexed.values())
     common = first
     for each in others:
@@ -155,9 +154,8 @@ def _beside_a_perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.
 
 def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
     """Distances from print in tolerances, of the configured setting, of all settings together, and of the null model."""
-    identity = ["exhibit", "key", "metric"]
     own = ensemble[ensemble["hypothesis"].fillna("") == ""]
-    own = own.merge(null[[*identity, "value"]].rename(columns={"value": "null"}), on=identity, how="left")
+    own = own.merge(null[[*IDENTITY, "value"]].rename(columns={"value": "null"}), on=IDENTITY, how="left")
     for name in ("printed", "base", "crps", "tolerance", "null"):
         own[name] = pd.to_numeric(own[name])
     own = own[own["tolerance"] > 0]
@@ -174,5 +172,5 @@ def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_numbers(table: pd.DataFrame, source: str) -> pd.DataFrame:
-    numbers = table[["exhibit", "key", "metric", "value"]]
+    numbers = table[[*IDENTITY, "value"]]
     return numbers.assign(sd=np.nan, n_runs=0, source=source)[NUMBER_COLUMNS].reset_index(drop=True)

@@ -44,6 +44,7 @@ PUBLISHED = (
     "reference/**/*.*",
 )  # what results are compared with, but for the baseline
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
+_TOLD = ("title", "caption")  # of an exhibit: a table's page contains them, the files of a figure do not
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 
@@ -121,9 +122,9 @@ class Plan:
     @cached_property
     def experiments(self) -> list[tuple[str, str]]:
         """(paper, experiment) of the experiments of all papers, or of the exhibits in ``only`` and their weights."""
-        if not self.only:
-            return [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
-        return list(dict.fromkeys(pair for paper, exhibit in self.only for pair in needed(paper, exhibit)))
+        wanted = {(paper.paper, name) for paper, each in self.exhibits for name in paper.behind(each.experiments)}
+        every = [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
+        return [pair for pair in every if pair in wanted or not self.only]
 
     @cached_property
     def measured(self) -> list[tuple[str, str]]:
@@ -136,11 +137,6 @@ class Plan:
         if self.is_raw:
             return ["raw"]
         return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
-
-    def weights(self, paper: str, experiment: str) -> str | None:
-        """The experiment that the NRU weights of this one come from."""
-        weights = self.papers[paper].experiments[experiment].weights
-        return weights.experiment if weights else None
 
     # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
 
@@ -204,11 +200,6 @@ class Plan:
         return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only or self.config.trace)
 
     @property
-    def all_targets(self) -> list[Path]:
-        """What the workflow has to leave: the outputs of all steps."""
-        return [step.target for step in self.steps]
-
-    @property
     def made(self) -> list[Path]:
         """The files of a finished run by their stable names, but those of the shipped recordings."""
         own = (step for step in self.steps if step.layout == self.layout)
@@ -248,14 +239,20 @@ class Plan:
         return {exhibit.id: self._exhibit_parts(paper, exhibit) for paper, exhibit in self.exhibits}
 
     def _exhibit_parts(self, paper: PaperConfig, exhibit: Exhibit) -> Parts:
-        names, held = [experiment for _, experiment in needed(paper, exhibit)], self.held[paper.paper]
+        names, held = paper.behind(exhibit.experiments), self.held[paper.paper]
         behind = [held.configuration(name) for name in names]
+        own = {name: value for name, value in plain_values(exhibit).items() if exhibit.is_table or name not in _TOLD}
         return {
             **self._runs_behind(paper.paper, names),
-            "configuration": part([plain_values(exhibit), behind, held.shared]),
+            "configuration": part([own, behind, held.shared]),
             "print": self._print([paper.paper], ["cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ())]),
             **self._drawing(exhibit),
         }
+
+    def _shown(self, paper: str = "") -> str:
+        """Digest of the exhibits as pages show them, of all papers or of one: drawn, with title and caption."""
+        of_papers = (each for config, each in self.exhibits if paper in ("", config.paper))
+        return part([[each.id, self.exhibit_parts[each.id], each.title, each.caption] for each in of_papers])
 
     def _runs_behind(self, paper: str, names: Sequence[str]) -> Parts:
         """The parts that stand for some experiments of a paper."""
@@ -299,8 +296,7 @@ class Plan:
         if self.config.trace:
             common["recordings"] = self._recordings_part
             common["configuration"] = files_part(self.root, [settings])
-        mine = {e.id: self.exhibit_parts[e.id] for config, e in self.exhibits if config.paper == paper}
-        return {**common, "exhibits": part(mine)}
+        return {**common, "exhibits": self._shown(paper)}
 
     def _of_notebook(self, name: str) -> Parts:
         found = cells(self.notebook_source(name))
@@ -386,7 +382,7 @@ class Plan:
         }  # the report leads to these cells
         return {
             "ledger": part(self.ledger_parts()),
-            "exhibits": part(self.exhibit_parts),
+            "exhibits": self._shown(),
             "linked": part([[page.name for page in self.linked], shown]),
             "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
             **reach.of_step("report"),
@@ -444,14 +440,14 @@ class Plan:
         is_full = is_full and (self.layout.data / "raw" / "examples").is_dir()
         return Plan({"source": "raw"}, self.root) if is_full else None
 
-    def targets(self, kind: str, paper: str = "") -> list[Path]:
-        """What the steps of one kind leave, of all papers or of one."""
+    def targets(self, kind: str = "", paper: str = "") -> list[Path]:
+        """What the steps leave, of all kinds or of one, of all papers or of one."""
         return [step.target for step in self.of_kind(kind, paper)]
 
-    def of_kind(self, kind: str, paper: str = "") -> list[Step]:
-        """The steps of one kind, of all papers or of one."""
+    def of_kind(self, kind: str = "", paper: str = "") -> list[Step]:
+        """The steps, of all kinds or of one, of all papers or of one."""
         return [
-            step for step in self.steps if step.kind == kind and (not paper or re.split("[/.]", step.item)[0] == paper)
+            step for step in self.steps if kind in ("", step.kind) and paper in ("", re.split("[/.]", step.item)[0])
         ]
 
     def to_make(self, kind: str, paper: str = "") -> list[Path]:
@@ -510,7 +506,7 @@ class Plan:
         """
         judged = ("measure", "numbers", "draw", "judge", "place", "ledger")
         stale = {
-            f"{step.kind} {step.item}".strip(): named
+            step.name: named
             for step, reasons in self.stale
             if step.kind in judged and (named := [name for name in reasons if name not in (BASELINE, "failed")])
         }
@@ -595,16 +591,6 @@ def check_algorithms(paper: PaperConfig, path: Path) -> None:
     for label, protocol in paper.protocols.items():
         if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
             raise unknown(f"{path}: protocols.{label}.cc: protocol", str(protocol.cc.value), cc.names())
-
-
-def needed(paper: PaperConfig, exhibit: Exhibit) -> list[tuple[str, str]]:
-    """(paper, experiment) of what one exhibit draws, each after the experiment that its NRU weights come from."""
-    names = []
-    for experiment in exhibit.experiments:
-        weights = paper.experiments[experiment].weights
-        names += [weights.experiment] if weights else []
-        names.append(experiment)
-    return [(paper.paper, name) for name in dict.fromkeys(names)]
 
 
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:

@@ -180,7 +180,10 @@ def build(
         plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
         if not status and targets is None:
-            _write_costs(plan)
+            if plan.of_kind("report"):
+                from tcpfair.verdicts import report  # pandas; most starts have nothing to build
+
+                report.write_costs(plan.layout)
             plan.collect()
             status = 1 if failed_exhibits(plan) else 0
         return status
@@ -198,13 +201,6 @@ def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: st
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
-
-
-def _write_costs(plan: Plan) -> None:
-    if plan.of_kind("report"):
-        from tcpfair.verdicts import report  # pandas; most starts have nothing to build
-
-        report.write_costs(plan.layout)
 
 
 def failed_exhibits(plan: Plan) -> list[str]:
@@ -238,12 +234,13 @@ def snakemake(
         command += [f"--{executor}-jobname-prefix", name]
     elif cores:
         command += ["--cores", str(cores)]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     disk = FullDisk(root)
     undate_future(root / "results")
     with subprocess.Popen(
         command,
         cwd=root,
-        env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
+        env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -338,10 +335,6 @@ def _locked(path: Path, kind: int) -> Iterator[None]:
                 if os.path.samestat(path.stat(), os.fstat(lock.fileno())):  # else `clean` has removed it meanwhile
                     yield
                     return
-
-
-def _path_with_this_python() -> str:
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 # --- After ------------------------------------------------------------------------------------------------------

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from tcpfair.cc import names
 from tcpfair.engine.dumbbell import Simulation
 from tcpfair.errors import InputError
 from tcpfair.exhibits import scaling, style
 from tcpfair.files.files import write_whole
-from tcpfair.papers.scenario import Positive, Scenario, make_scenario, one_line
+from tcpfair.papers.scenario import Frozen, Positive, Scenario, make_scenario, validated
 from tcpfair.units import BPS_PER_MBPS, bdp_pkts, service_time_s
 from tcpfair.workflow.bench import REPEATS, section
 
@@ -34,11 +34,7 @@ _JITTER_PKTS = 3.0  # delay of hosts in times of a packet, so that no phase deci
 _PROC = Path("/proc/self")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Point(_Strict):
+class Point(Frozen):
     """One run of a curve."""
 
     flows: Annotated[int, Field(ge=1)]
@@ -50,7 +46,7 @@ class Point(_Strict):
 _LEAST = Point(flows=1, capacity_bps=1e6, duration_s=1, sample_s=1)
 
 
-class Curve(_Strict):
+class Curve(Frozen):
     """Points along one of their fields."""
 
     label: str
@@ -58,7 +54,7 @@ class Curve(_Strict):
     points: tuple[Point, ...] = Field(min_length=1)
 
 
-class Scale(_Strict):
+class Scale(Frozen):
     """All curves, and what their flows have in common."""
 
     cc: tuple[str, ...] = Field(min_length=1)
@@ -92,10 +88,7 @@ class Scale(_Strict):
 
 def load(path: Path) -> Scale:
     """The curves of the benchmark. Raises InputError naming file and field."""
-    try:
-        scale = Scale.model_validate(section(path, "scale"))
-    except ValidationError as error:
-        raise one_line(error, f"{path}: scale") from None
+    scale = validated(Scale, section(path, "scale"), f"{path}: scale")
     if strangers := set(scale.cc) - set(names()):
         raise InputError(f"{path}: scale: cc: {min(strangers)!r} is not one of {', '.join(names())}")
     scale.scenario(_LEAST, f"{path}: scale")

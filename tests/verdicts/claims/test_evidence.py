@@ -13,7 +13,7 @@ from scipy import stats
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.verdicts.claims.evidence import Evidence, over, range_over, trend
+from tcpfair.verdicts.claims.evidence import Evidence, combined, trend
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.combine import N_DRAWS, drawn
 from tcpfair.verdicts.measured import Measured
@@ -174,6 +174,6 @@ def test_over_levels_and_ranges():
     x = pd.DataFrame(
         [[1.0, 2.0, 5.0]], columns=pd.MultiIndex.from_tuples([("A", 1), ("A", 2), ("B", 1)], names=["p", "r"])
     )
-    assert over(x, "p", "max").iloc[0].to_dict() == {"A": 2.0, "B": 5.0}
-    assert range_over(x).tolist() == [4.0]
-    assert over(x.where(x != 2), "p", "mean").isna().iloc[0].to_dict() == {"A": True, "B": False}
+    assert combined(x, "max", along="r").iloc[0].to_dict() == {"A": 2.0, "B": 5.0}
+    assert combined(x, "range").tolist() == [4.0]
+    assert combined(x.where(x != 2), "mean", along="r").isna().iloc[0].to_dict() == {"A": True, "B": False}

@@ -7,8 +7,9 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
+from tcpfair.papers.papers import load_models
 from tcpfair.verdicts.claims import headlines
-from tcpfair.verdicts.claims.headlines import headline_table, load_headlines, verdict
+from tcpfair.verdicts.claims.headlines import HEADLINES, Headline, headline_table, verdict
 
 ROOT = repository_root()
 FOLDER = ROOT / "data" / "claims"
@@ -37,7 +38,7 @@ def claims_table():
 
 
 def test_every_paper_has_one_and_readme_says_what_became_of_it():
-    assert set(load_headlines(FOLDER)) == set(PAPERS)
+    assert set(load_models(FOLDER / HEADLINES, Headline)) == set(PAPERS)
     table = headline_table(FOLDER, PAPERS, claims_table())
     readme = " ".join((ROOT / "README.md").read_text().split())
     for row in table.itertuples():

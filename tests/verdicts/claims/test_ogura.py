@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.verdicts.claims import ogura
-from tcpfair.verdicts.claims.evidence import Evidence
+from tcpfair.verdicts.claims.evidence import Evidence, factor
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics, trace
 
 CAPACITY_PPS = 1e8 / 12000
@@ -59,8 +59,8 @@ def test_the_ratio_of_two_flows_is_that_of_their_mean_throughputs():
 
 def test_a_factor_takes_a_ratio_and_its_inverse_alike():
     ratio = pd.DataFrame({"a": [0.5, 1.0], "b": [2.0, np.nan]})
-    assert ogura._factor(ratio).iloc[0].to_list() == [2, 2]
-    assert np.isnan(ogura._factor(ratio).loc[1, "b"])
+    assert factor(ratio).iloc[0].to_list() == [2, 2]
+    assert np.isnan(factor(ratio).loc[1, "b"])
 
 
 def test_what_is_fair_is_the_same_in_claims_and_configuration():

@@ -27,7 +27,7 @@ _LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
 
 
 @drawing(table=True)
-def ha2006_table1(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_table1(context: Context, numbers: Numbers) -> Drawn:
     """Sizes and arrivals of each kind as configured, and the mean load that they make alone on the link."""
     loads, halves = (numbers.of(name).set_index("traffic")["value"] for name in ("throughput_mean", "half_interval"))
     rows = []
@@ -57,19 +57,17 @@ def _size_texts(kind: Traffic) -> list[str]:
         if law["law"] == "lognormal":
             texts.append(f"{share} log-normal, ln(bytes) {law['mu']:g} ± {law['sigma']:g}")
         else:
-            texts.append(f"{share} Pareto, shape {law['shape']:g}, from {_bytes_text(law['min_bytes'])}")
+            n_bytes = law["min_bytes"]
+            least = f"{n_bytes / _MB:g} MB" if n_bytes >= _MB else f"{n_bytes / _KB:g} KB"
+            texts.append(f"{share} Pareto, shape {law['shape']:g}, from {least}")
     return texts
-
-
-def _bytes_text(n_bytes: float) -> str:
-    return f"{n_bytes / _MB:g} MB" if n_bytes >= _MB else f"{n_bytes / _KB:g} KB"
 
 
 # --- Distribution of the rate ------------------------------------------------------------------------------------
 
 
 @drawing()
-def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
     """Cumulative distribution of the samples of the forward load, a line for each kind of traffic."""
     _, experiment = context.experiment(exhibit)
     rates = sampled_loads(context, exhibit)
@@ -95,7 +93,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
 
 
 @drawing()
-def ha2006_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig14(context: Context, numbers: Numbers) -> Drawn:
     """Mean goodput of the short flows over the number of long flows, with its confidence interval.
 
     The experiments differ in the number of flows; one may have none.

@@ -84,7 +84,7 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
 
 
 @drawing()
-def kozu2014_map_paths(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def kozu2014_map_paths(context: Context, exhibit: Exhibit) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
     data = example_paths(context, exhibit.experiments)
     figure = _panels(context, exhibit, data, _tenths(data["share"]), "common loss", _draw_paths)
@@ -111,7 +111,7 @@ def _draw_paths(ax: Axes, paths: pd.DataFrame, color: str) -> None:
 
 
 @drawing(table=True)
-def kozu2014_map_table(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def kozu2014_map_table(context: Context, numbers: Numbers) -> Drawn:
     """Fixed shares of the map, its slope there, and where it gets from an equal share in some losses."""
     found = {metric: numbers.of(metric).set_index(["protocol", "form"]) for metric in MAP_DECIMALS}
     cells = {}

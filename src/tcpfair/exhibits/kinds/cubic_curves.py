@@ -7,9 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Options, drawing
+from tcpfair.exhibits.context import Drawn, drawing
 from tcpfair.models import cubic
-from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.context import Context
@@ -25,7 +24,7 @@ _ROUNDS = 2
 
 
 @drawing()
-def kozu2014_fig5(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def kozu2014_fig5(context: Context, numbers: Numbers) -> Drawn:
     """Windows of a flow with a small K and one with a large K between two common losses, by both readings of when."""
     link, w_max_pkts = two_flows(context.paper)
     k_s = cubic.cubic_k_s(w_max_pkts)
@@ -56,18 +55,12 @@ def kozu2014_fig5(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn
 # --- Where the curve starts after a loss -------------------------------------------------------------------------
 
 
-class DiagramAfterLoss(Options):
-    """Options of `diagram_after_loss`."""
-
-    scaled_c: bool  # the proposal with C', else with C
-
-
-@drawing(DiagramAfterLoss)
-def diagram_after_loss(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramAfterLoss) -> Drawn:
-    """Eq. 1 with standard K, and with the proposed K and C or C', for equal throughput at both RTTs."""
+@drawing()
+def diagram_after_loss(context: Context, *, scaled_c: bool) -> Drawn:
+    """Eq. 1 with standard K, and with the proposed K and C, or C' where it is ``scaled_c``, for equal throughput at both RTTs."""
     figure, [axes] = style.new_figure(1, 2, height_in=2.8, sharey=True)
     curves = []
-    methods = list(after_loss(context.paper, options.scaled_c))
+    methods = list(after_loss(context.paper, scaled_c))
     for ax, (rtt_ms, w_max_pkts, of_method) in zip(axes, methods, strict=True):
         t_s = np.linspace(0, 1.25 * of_method["CUBIC"][0], _POINTS)
         for protocol, (k_s, c_of) in of_method.items():
@@ -91,7 +84,7 @@ def diagram_after_loss(context: Context, exhibit: Exhibit, numbers: Numbers, opt
 
 
 @drawing()
-def kozu2014_fig16(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def kozu2014_fig16(context: Context, numbers: Numbers) -> Drawn:
     """A sender that may have one window under way: data out, ACKs back, and the link idle between."""
     target_bps = context.paper.analysis_value("target_rate_bps")
     capacity_bps = context.paper.settings["capacity_bps"].value

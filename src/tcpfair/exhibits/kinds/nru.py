@@ -1,4 +1,4 @@
-"""Normalised resource usage of systems of two flows: the table of tuples and the bars over the RTT."""
+"""Normalised resource usage of systems of two flows: bars over the RTT."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Options, Table, drawing
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
+from tcpfair.exhibits.kinds.tables import rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
@@ -28,16 +28,6 @@ def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
     return own.groupby([*KEY, "flow"])["value"].mean().unstack("flow")
 
 
-@drawing(table=True)
-def bhatti2008_table6(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
-    """The tuples U_N+, U_N-, S_N and the letter of the case: a row per protocol, a column per RTT."""
-    _, experiment = context.experiment(exhibit)
-    columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
-    metrics = ("U_N+", "U_N-", "S_N", "case")
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
-    return Drawn(Table(table, CELL_NOTE))
-
-
 # --- Bars --------------------------------------------------------------------------------------------------------
 
 
@@ -48,32 +38,32 @@ class PrintedMeans(Options):
     own: str
 
 
-class NruBars(Options):
-    """Options of `nru_bars`."""
-
-    protocols: list[str]
-    printed: str = ""
-    printed_means: PrintedMeans | None = None
-
-
-@drawing(NruBars)
-def nru_bars(context: Context, exhibit: Exhibit, numbers: Numbers, options: NruBars) -> Drawn:
-    """U_N as a line over the RTT, with bars from U_N- to U_N+; the NRU of each flow as a marker."""
+@drawing()
+def nru_bars(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    protocols: list[str],
+    printed: str = "",
+    printed_means: PrintedMeans | None = None,
+) -> Drawn:
+    """U_N as a line over the RTT, with bars from U_N- to U_N+; the NRU of each flow as a marker; ``printed``: its exhibit."""
     name, experiment = context.experiment(exhibit)
     flows = flow_nru(context.metrics(name))
     system = pd.DataFrame({metric: numbers.of(metric).set_index(KEY)["value"] for metric in ("U_N-", "U_N", "U_N+")})
 
-    columns = len(options.protocols)
+    columns = len(protocols)
     width_in = 5.6 if columns == 1 else style.PAGE_IN
     figure, axes = style.new_figure(1, columns, width_in, 3.3, sharey=True)
-    for ax, protocol in zip(axes[0], options.protocols, strict=True):
+    for ax, protocol in zip(axes[0], protocols, strict=True):
         _draw_bars(ax, experiment, protocol, flows.loc[protocol], system.loc[protocol])
-        _draw_printed(ax, context, experiment, protocol, options)
+        _draw_printed(ax, context, experiment, protocol, printed, printed_means)
         Axis(label="RTT (ms)").dress_x(ax, rtts_ms(experiment))
     axes[0][0].set_ylabel(OVER_TIME["nru"].label)
     handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:
-        style.letter_panels(axes[0], [" and ".join(_labels(experiment, p)) for p in options.protocols])
+        style.letter_panels(axes[0], [" and ".join(_labels(experiment, p)) for p in protocols])
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
     else:
         axes[0][0].set_ylim(_SINGLE_LIMITS_DB)
@@ -99,18 +89,20 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
         style.counted(ax, rtt_ms, flows[flow])
 
 
-def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:
-    if options.printed:
-        plus, minus = (context.printed(options.printed, metric) for metric in ("U_N+", "U_N-"))
+def _draw_printed(
+    ax: Axes, context: Context, experiment: Experiment, protocol: str, printed: str, means: PrintedMeans | None
+) -> None:
+    if printed:
+        plus, minus = (context.printed(printed, metric) for metric in ("U_N+", "U_N-"))
         bars = plus.merge(minus, on=KEY, suffixes=("_plus", "_minus")).query("protocol == @protocol")
         drawn = {"color": style.GREY, "lw": 0.9, "ls": ":", "transform": style.aside(ax, _PRINT_ASIDE)}
         ax.vlines(bars["rtt_ms"], bars["value_minus"], bars["value_plus"], **drawn)
         for end, text in (("value_minus", None), ("value_plus", "printed bar")):
             style.draw_printed(ax, bars["rtt_ms"], bars[end], style.Look(style.GREY, "o"), text, _PRINT_ASIDE)
-    if options.printed_means:
+    if means:
         labels = _labels(experiment, protocol)
         for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), 2 * _PRINT_ASIDE), strict=True):
-            cells = _nru_of_printed_means(context, options.printed_means, protocol, flow, label)
+            cells = _nru_of_printed_means(context, means, protocol, flow, label)
             style.draw_printed(ax, cells["rtt_ms"], cells["u_db"], style.look(label), points=lane)
         ax.add_line(style.printed_handle("from printed means"))
 

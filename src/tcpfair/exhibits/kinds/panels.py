@@ -20,10 +20,10 @@ from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.papers.papers import Exhibit, Value
 from tcpfair.units import BPS_PER_MBPS, mbps
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Column, Numbers, joined, selected
 from tcpfair.verdicts.context import Context, protocols_of
 
-_BYTES_PER_MB = 1e6
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
 
 
@@ -37,33 +37,33 @@ class Panel(Options):
     experiment: int = 0
 
 
-class MetricPanels(Options):
-    """Options of `metric_panels`."""
-
-    metric: str
-    x: str
-    x_axis: Axis
-    y_axis: Axis
-    panels: list[Panel]
-
-
-@drawing(MetricPanels)
-def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: MetricPanels) -> Drawn:
+@drawing()
+def metric_panels(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    metric: str,
+    x: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    panels: list[Panel],
+) -> Drawn:
     """One metric over one grid variable, a line per protocol, in one or more panels.
 
     Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
-    n, to_axis = len(options.panels), 1 / _BYTES_PER_MB if options.x == "buffer_bytes" else 1.0
+    n, to_axis = len(panels), 1 / BYTES_PER_MB if x == "buffer_bytes" else 1.0
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
-    drawn = [with_band(column) for column in numbers.from_runs(options.metric)]
-    places = sorted({value * to_axis for cells in drawn for value in cells[options.x]})
-    for panel, cells, ax in zip(options.panels, drawn, axes, strict=True):
+    drawn = [with_band(column) for column in numbers.from_runs(metric)]
+    places = sorted({value * to_axis for cells in drawn for value in cells[x]})
+    for panel, cells, ax in zip(panels, drawn, axes, strict=True):
         _, experiment = context.experiment(exhibit, panel.experiment)
         protocols = protocols_of(experiment)
-        options.y_axis.dress_y(ax)
+        y_axis.dress_y(ax)
         for protocol, lane in zip(protocols, style.lanes(len(protocols), APART), strict=True):
             line, look = (
-                cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis),
+                cells.query("protocol == @protocol").assign(x=lambda rows: rows[x] * to_axis),
                 style.look(protocol),
             )
             draw_line(ax, line, "x", look, protocol, lane)
@@ -71,10 +71,10 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
         fixed = experiment.flows[0]["rtt_ms"]
         if isinstance(fixed, Value):
             _draw_laws(ax, places, fixed.value)
-        options.x_axis.dress_x(ax, places)
-        ax.set_ylabel(options.y_axis.label if ax is axes[0] else "")
+        x_axis.dress_x(ax, places)
+        ax.set_ylabel(y_axis.label if ax is axes[0] else "")
     if n > 1:
-        style.letter_panels(axes, [panel.title for panel in options.panels])
+        style.letter_panels(axes, [panel.title for panel in panels])
     axes[-1].legend(**style.BESIDE)
     return Drawn(figure, note=band_text(drawn="bar"))
 
@@ -99,22 +99,16 @@ class RatePanel(Panel):
     where: dict[str, Any]
 
 
-class RatePanels(Options):
-    """Options of `rate_panels`."""
-
-    panels: list[RatePanel]
-
-
-@drawing(RatePanels)
-def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: RatePanels) -> Drawn:
+@drawing()
+def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels: list[RatePanel]) -> Drawn:
     """Rates of the flows and of all forward traffic in an example run, a panel for each; utilisation over all runs."""
-    rows = -(-len(options.panels) // 2)
+    rows = -(-len(panels) // 2)
     figure, axes = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
     every = [ax for row in axes for ax in row]
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
     curves, titles = [], []
     used = numbers.from_runs("utilisation")
-    for panel, column, ax in zip(options.panels, used, every, strict=False):
+    for panel, column, ax in zip(panels, used, every, strict=False):
         name, _ = context.experiment(exhibit, panel.experiment)
         curve = example_rates(context, name, panel.where).assign(panel=panel.title)
         for flow, line in curve.groupby("flow"):
@@ -181,7 +175,7 @@ class Bars(NamedTuple):
 
 
 @drawing()
-def ha2006_fig8(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig8(numbers: Numbers) -> Drawn:
     """Utilisation and variation under each type of background, with fixed and varied RTTs, and without background."""
     panels = (
         Bars("utilisation", "utilisation", Axis(label="utilisation (%)", limits=(86, 96))),
@@ -202,7 +196,7 @@ def ha2006_fig8(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
 
 
 @drawing()
-def ha2006_fig13(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def ha2006_fig13(numbers: Numbers) -> Drawn:
     """TCP-friendliness, intra-protocol and RTT-fairness of each variant under each type."""
     axis = Axis(label="smaller / larger", limits=(0, 1))
     titles = ("TCP-friendliness", "intra-protocol fairness", "RTT-fairness")

@@ -51,28 +51,23 @@ class CaseRow(Options):
     rule: str = ""  # of the weights; empty = the experiment's own
 
 
-class PerturbedTable(Options):
-    """Options of `perturbed_table`."""
-
-    rows: list[Row | CaseRow]
-    printed: str  # exhibit with the printed numbers
-
-
-@drawing(PerturbedTable, table=True)
-def perturbed_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: PerturbedTable) -> Drawn:
-    """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print and its place among them."""
+@drawing(table=True)
+def perturbed_table(
+    context: Context, exhibit: Exhibit, numbers: Numbers, *, rows: list[Row | CaseRow], printed: str
+) -> Drawn:
+    """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print (of ``printed``) and its place."""
     _, experiment = context.experiment(exhibit)
-    rows = {}
-    for row in options.rows:
+    told = {}
+    for row in rows:
         if isinstance(row, CaseRow):
-            letters = printed_letters(context, options.printed)
+            letters = printed_letters(context, printed)
             shares = case_shares(numbers, row.rule)
             texts = {rtt: _case_text(shares.loc[rtt], letters.get(rtt, "")) for rtt in shares.index}
         else:
             texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in numbers.of(row.metric).itertuples()}
-        rows[pages.with_symbols(row.label)] = texts
+        told[pages.with_symbols(row.label)] = texts
     columns = {rtt: f"{rtt:g} ms" for rtt in values_of(experiment, "rtt_ms")}
-    table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(columns)).fillna("")
+    table = pd.DataFrame.from_dict(told, orient="index").reindex(columns=list(columns)).fillna("")
     return Drawn(Table(table.rename(columns=columns), _NOTE))
 
 
@@ -154,23 +149,17 @@ class Panel(Options):
     printed: str  # exhibit with the printed numbers
 
 
-class PerturbedPanels(Options):
-    """Options of `perturbed_panels`."""
-
-    panels: list[Panel]
-
-
-@drawing(PerturbedPanels)
-def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: PerturbedPanels) -> Drawn:
+@drawing()
+def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels: list[Panel]) -> Drawn:
     """Panels of metrics of the system over the RTT, with the printed values at their percentiles."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == SYSTEM]
-    figure, axes = style.new_figure(1, len(options.panels), style.PAGE_IN, 4.2)
-    style.letter_panels(axes[0], [panel.title for panel in options.panels])
+    figure, axes = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
+    style.letter_panels(axes[0], [panel.title for panel in panels])
     for ax in axes[0]:  # above the percentiles
         ax.set_title(ax.get_title(loc="left"), loc="left", pad=16)
-    for ax, panel in zip(axes[0], options.panels, strict=True):
+    for ax, panel in zip(axes[0], panels, strict=True):
         for band in panel.bands:
             cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)

@@ -38,45 +38,52 @@ class PrintedLine(Options):
     inverse: bool = False  # printed is flow 1 over flow 2, drawn is flow 2 over flow 1
 
 
-class PhasePanels(Options):
-    """Options of `phase_panels`."""
-
-    labels: list[str]  # of the exhibit's experiments, which differ in one setting only
-    metric: str
-    flow: int = SYSTEM
-    x_axis: Axis
-    y_axis: Axis
-    printed: PrintedLine | None = None
-
-
-@drawing(PhasePanels)
-def phase_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: PhasePanels) -> Drawn:
+@drawing()
+def phase_panels(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    labels: list[str],
+    metric: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    flow: int = SYSTEM,
+    printed: PrintedLine | None = None,
+) -> Drawn:
     """A row for each point of the grid but for the RTT: a panel over the RTT for each experiment, and all side by side.
 
+    ``labels`` are of the experiments, which differ in one setting only.
     ``rtt_share`` is the share of the variance between RTTs, of the logarithm where the axis is logarithmic.
     """
     _, experiment = context.experiment(exhibit)
     others = [name for name in experiment.grid if name != X]
     points = list(product(*(values_of(experiment, name) for name in others)))
-    rows, columns = len(points), len(options.labels) + 1
+    rows, columns = len(points), len(labels) + 1
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
     axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
-    cells = iter(numbers.of(options.metric).to_dict("records"))
+    cells = iter(numbers.of(metric).to_dict("records"))
     for row, values in zip(axes, points, strict=True):
         point = dict(zip(others, values, strict=True))
         color = style.look(point["protocol"]).color
-        printed = printed_line(context, exhibit.options.get("printed"), point["protocol"])
-        for place, (name, label) in enumerate(zip(exhibit.experiments, options.labels, strict=True)):
+        line = printed_line(context, exhibit.options.get("printed"), point["protocol"])
+        for place, (name, label) in enumerate(zip(exhibit.experiments, labels, strict=True)):
             runs, cell = phase_runs(context.metrics(name), exhibit.options, point), next(cells)
             _draw_over_rtt(row[place], runs, color)
             _draw_box(row[-1], runs, place, color)
             title = ", ".join(value_text(*part) for part in point.items())
             row[place].set_title(f"{title}: {label}\n{_in_numbers(cell)}", loc="left", fontsize=7.5)
-        _dress_row(row, options, printed)
+        for ax in row:  # equal throughputs are dotted, the print is dashed
+            if metric == "ratio":
+                ax.axhline(1, color=style.GREY, lw=0.7, ls=":", zorder=1)
+            if line is not None:
+                ax.axhline(line, color=style.BLACK, lw=0.9, ls="--", label="printed", zorder=1)
+            y_axis.dress_y(ax)
+            ax.set_ylabel(y_axis.label if ax is row[0] else "")
     for ax in axes[-1][:-1]:
-        ax.set_xlabel(options.x_axis.label)
-    axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in options.labels])
-    if options.printed:
+        ax.set_xlabel(x_axis.label)
+    axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in labels])
+    if printed:
         axes[0][-1].legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return Drawn(figure, note=_NOTE)
 
@@ -86,18 +93,6 @@ def _in_numbers(cell: dict) -> str:
     low, high = (f"{100 * level:g}" for level in LEVELS)
     share = f"; RTT explains {100 * cell['rtt_share']:.0f} %" if np.isfinite(cell["rtt_share"]) else ""
     return f"{low}–{high} %: {cell['low']:.2g} to {cell['high']:.2g}{share}"
-
-
-def _dress_row(row: list[Axes], options: PhasePanels, printed: float | None) -> None:
-    """The y axis of a row, equal throughputs as a dotted line and the print as a dashed one."""
-    for ax in row:
-        if options.metric == "ratio":
-            ax.axhline(1, color=style.GREY, lw=0.7, ls=":", zorder=1)
-        if printed is not None:
-            ax.axhline(printed, color=style.BLACK, lw=0.9, ls="--", label="printed", zorder=1)
-        options.y_axis.dress_y(ax)
-    for ax in row[1:]:
-        ax.set_ylabel("")
 
 
 def _draw_over_rtt(ax: Axes, runs: pd.Series, color: str) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
-from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -113,62 +112,67 @@ def draw_line(
 # --- One metric, a line per protocol -----------------------------------------------------------------------------
 
 
-class MetricLines(Options):
-    """Options of `metric_lines`."""
+@drawing()
+def metric_lines(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    metric: str,
+    x: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    runs_below: float | None = None,
+    printed: str = "",
+) -> Drawn:
+    """One metric over one grid variable, a line per protocol; single runs where ``x`` is below ``runs_below``.
 
-    metric: str
-    x: str
-    x_axis: Axis
-    y_axis: Axis
-    runs_below: float | None = None  # single runs are drawn where x is smaller
-    printed: str = ""  # exhibit with the printed values
-
-
-@drawing(MetricLines)
-def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: MetricLines) -> Drawn:
-    """One metric over one grid variable, a line per protocol."""
+    ``printed`` is the exhibit with the printed values.
+    """
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
-    [column] = numbers.from_runs(options.metric)
+    [column] = numbers.from_runs(metric)
     cells = with_band(column, metrics)
 
-    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if options.printed else 5.4)
-    if options.metric == "ratio":
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if printed else 5.4)
+    if metric == "ratio":
         low, high = context.paper.analysis_value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
     protocols = protocols_of(experiment)
     half = _APART_FROM_PRINT / 2
-    lanes = dict(zip(protocols, style.lanes(len(protocols), 4 * half), strict=True)) if options.printed else {}
+    lanes = dict(zip(protocols, style.lanes(len(protocols), 4 * half), strict=True)) if printed else {}
     for place, protocol in enumerate(protocols):
         own, points = cells.query("protocol == @protocol"), lanes[protocol] - half if lanes else None
-        draw_line(ax, own, options.x, style.look(protocol), protocol, points)
-        if options.runs_below is not None:
-            _draw_runs(ax, metrics, options, protocol, place)
-    if (options.metric, options.x) == ("ratio", "loss_rate"):
+        draw_line(ax, own, x, style.look(protocol), protocol, points)
+        if runs_below is not None:
+            _draw_runs(ax, metrics, metric, x, x_axis.scale, runs_below, protocol, place)
+    if (metric, x) == ("ratio", "loss_rate"):
         _draw_random_loss_law(ax, experiment)
-    printed = _printed_points(context, exhibit, options, experiment)
-    for protocol, own in printed.groupby("protocol"):
+    marks = _printed_points(context, exhibit, metric, x, printed, experiment)
+    for protocol, own in marks.groupby("protocol"):
         points = lanes.get(protocol, half) + half
-        style.draw_printed(ax, own[options.x], own["value"], style.look(protocol), points=points)
-    if options.runs_below is not None:
+        style.draw_printed(ax, own[x], own["value"], style.look(protocol), points=points)
+    if runs_below is not None:
         ax.plot([], [], ls="", marker=".", ms=3, color=style.GREY, label="single run")
-    if len(printed):
+    if len(marks):
         ax.add_line(style.printed_handle())
-    options.x_axis.dress_x(ax, values_of(experiment, options.x))
-    options.y_axis.dress_y(ax)
+    x_axis.dress_x(ax, values_of(experiment, x))
+    y_axis.dress_y(ax)
     ax.legend(**style.BESIDE)
-    return Drawn(figure, note=band_text(column.centre, "bar" if options.printed else "band"))
+    return Drawn(figure, note=band_text(column.centre, "bar" if printed else "band"))
 
 
-def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
+def _draw_runs(
+    ax: Axes, metrics: pd.DataFrame, metric: str, x: str, scale: Scale, below: float, protocol: str, place: int
+) -> None:
     """Single runs as small points, each protocol slightly shifted."""
-    chosen = (metrics["metric"] == options.metric) & (metrics["protocol"] == protocol)
-    runs = metrics[chosen & (metrics[options.x] < options.runs_below)]
-    x, aside = runs[options.x].to_numpy(dtype=float), 0.01 * (place - 1.5)
-    low, high = metrics[options.x].min(), metrics[options.x].max()
-    x = x * (high / low) ** aside if options.x_axis.scale == "log" else x + (high - low) * aside
-    ax.scatter(x, runs["value"], s=3, color=style.look(protocol).color, alpha=0.5, lw=0)
+    chosen = (metrics["metric"] == metric) & (metrics["protocol"] == protocol)
+    runs = metrics[chosen & (metrics[x] < below)]
+    at, aside = runs[x].to_numpy(dtype=float), 0.01 * (place - 1.5)
+    low, high = metrics[x].min(), metrics[x].max()
+    at = at * (high / low) ** aside if scale == "log" else at + (high - low) * aside
+    ax.scatter(at, runs["value"], s=3, color=style.look(protocol).color, alpha=0.5, lw=0)
 
 
 def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
@@ -181,16 +185,18 @@ def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
     ax.plot([], [], color=style.GREY, ls=":", lw=1.2, label="square-root law")
 
 
-def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, experiment: Experiment) -> pd.DataFrame:
+def _printed_points(
+    context: Context, exhibit: Exhibit, metric: str, x: str, table: str, experiment: Experiment
+) -> pd.DataFrame:
     """Printed cells of the table that is plotted, and means that the text states, at every x of their cells."""
-    points = [pd.DataFrame(columns=["protocol", options.x, "value"])]
-    if options.printed:
-        points.append(context.printed(options.printed, options.metric))
+    points = [pd.DataFrame(columns=["protocol", x, "value"])]
+    if table:
+        points.append(context.printed(table, metric))
     for number in cells(context.paper, context.layout).query("quotes == @exhibit.id").to_dict("records"):
         cell = number["cell"]
-        if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == options.metric:
-            at = cell.where.get(options.x, values_of(experiment, options.x))
-            stated = {"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])}
+        if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == metric:
+            at = cell.where.get(x, values_of(experiment, x))
+            stated = {"protocol": cell.where["protocol"], x: np.ravel(at), "value": float(number["value"])}
             points.append(pd.DataFrame(stated))
     return joined(frame for frame in points if len(frame)) if len(points) > 1 else points[0]
 
@@ -198,25 +204,18 @@ def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, ex
 # --- Throughput of each flow -------------------------------------------------------------------------------------
 
 
-class FlowLines(Options):
-    """Options of `flow_lines`."""
-
-    protocol: str
-    x_axis: Axis
-
-
-@drawing(FlowLines)
-def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: FlowLines) -> Drawn:
+@drawing()
+def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
     _, experiment = context.experiment(exhibit)
     flows, total = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
-        protocol = flow_protocol(experiment, flow, options.protocol)
-        draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(protocol), f"{protocol}, {rtt}", ls=line)
+        own = flow_protocol(experiment, flow, protocol)
+        draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(own), f"{own}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
-    options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
+    x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
     ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
     return Drawn(figure, note=band_text())
@@ -225,27 +224,25 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: Fl
 # --- Throughput and fairness side by side -----------------------------------------------------------------------
 
 
-class FairnessPanels(Options):
-    """Options of `fairness_panels`."""
+@drawing()
+def fairness_panels(
+    context: Context, exhibit: Exhibit, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
+) -> Drawn:
+    """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2.
 
-    protocols: list[str]
-    beside: list[str] = Field(default_factory=list)  # protocols of which the index alone is drawn
-
-
-@drawing(FairnessPanels)
-def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: FairnessPanels) -> Drawn:
-    """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2."""
+    Of protocols ``beside``, the index alone is drawn.
+    """
     _, experiment = context.experiment(exhibit)
     flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
-    n = len(options.protocols)
-    for protocol, lane in zip(options.protocols, style.lanes(n, APART) if n > 1 else [None], strict=True):
+    n = len(protocols)
+    for protocol, lane in zip(protocols, style.lanes(n, APART) if n > 1 else [None], strict=True):
         look = style.look(protocol)
         for flow, line in ((1, "-"), (2, "--")):
             cells = flows[(flows["protocol"] == protocol) & (flows["flow"] == flow)]
             draw_line(left, cells, "rtt_ms", look, "_", lane, ls=line)
         draw_line(right, index.query("protocol == @protocol"), "rtt_ms", look, protocol, lane)
-    for protocol in options.beside:
+    for protocol in beside:
         cells = index.query("protocol == @protocol")
         color = style.look(protocol).color
         right.plot(cells["rtt_ms"], cells["value"], color=color, ls=":", lw=1.1, label=f"{protocol}, for comparison")
@@ -261,7 +258,7 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
 
 
 @drawing()
-def kozu2014_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def kozu2014_fig14(context: Context, numbers: Numbers) -> Drawn:
     """x(RTT) of eq. 9 tuned for fairness, and the factor of eq. 6 relative to the least RTT."""
     found = numbers.of("x")
     rtts = found["rtt_ms"].to_numpy(dtype=float)
@@ -292,15 +289,6 @@ class Measure(Options):
     printed: str = ""
 
 
-class SensitivityLines(Options):
-    """Options of `sensitivity_lines`."""
-
-    variable: str  # the grid variable whose effect is shown
-    x: str
-    x_axis: Axis
-    measures: list[Measure]
-
-
 # label of a value, and the factor from the unit of the configuration to that of the label
 _LABELS = {
     "access_bps": ("{:g} Mb/s", 1e-6),
@@ -325,24 +313,33 @@ def value_text(variable: str, value: Any) -> str:
     return text.format(value * factor if factor else value)
 
 
-@drawing(SensitivityLines)
-def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: SensitivityLines) -> Drawn:
-    """The same metrics for each value of an assumption: a column per protocol, a row per metric.
+@drawing()
+def sensitivity_lines(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    variable: str,
+    x: str,
+    x_axis: Axis,
+    measures: list[Measure],
+) -> Drawn:
+    """The same metrics for each value of an assumption, the grid ``variable``: a column per protocol, a row per metric.
 
     Where the protocol itself is what varies, all are in one column.
     """
     name, experiment = context.experiment(exhibit)
-    together = options.variable == "protocol"
-    protocols, values = protocols_of(experiment), values_of(experiment, options.variable)
+    together = variable == "protocol"
+    protocols, values = protocols_of(experiment), values_of(experiment, variable)
     panels = [None] if together else protocols
     looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), "osD^", strict=False)]
     lanes = style.lanes(len(values), APART)
-    used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
-    rows, columns = len(options.measures), len(panels)
+    used = {**context.paper.settings, **context.paper.flow}.get(variable)
+    rows, columns = len(measures), len(panels)
     figure, axes = style.new_figure(
         rows, columns, style.PAGE_IN, max(0.9 + 1.6 * rows, _LEAST_HEIGHT_IN), sharex=True, sharey="row"
     )
-    for measure, row in zip(options.measures, axes, strict=True):
+    for measure, row in zip(measures, axes, strict=True):
         given = numbers.from_runs(measure.metric)
         column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
         cells = with_band(column, context.metrics(name).query("flow == @measure.flow"))
@@ -350,21 +347,21 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             measure.y_axis.dress_y(ax)
             for value, look, lane in zip(values, looks, lanes, strict=True):
-                chosen = of_panel[of_panel[options.variable] == value]
+                chosen = of_panel[of_panel[variable] == value]
                 here = used is not None and used.value == value
-                label = value_text(options.variable, value) + " (used above)" * here
-                draw_line(ax, chosen, options.x, look, label, lane, lw=2.0 if here else 1.1)
-                style.mark_beyond(ax, chosen[options.x], chosen["value"], look.color, lane)
+                label = value_text(variable, value) + " (used above)" * here
+                draw_line(ax, chosen, x, look, label, lane, lw=2.0 if here else 1.1)
+                style.mark_beyond(ax, chosen[x], chosen["value"], look.color, lane)
             for each in protocols if together else [protocol]:
-                _draw_printed_row(ax, context, measure, each, options.x, lanes[-1] + _APART_FROM_PRINT)
+                _draw_printed_row(ax, context, measure, each, x, lanes[-1] + _APART_FROM_PRINT)
             ax.set_ylabel(measure.y_axis.label if ax is row[0] else "")
     for ax, protocol in zip(axes[0], panels, strict=True):
         ax.set_title(protocol or "")
     for row in axes:
         for ax in row:
-            options.x_axis.dress_x(ax, values_of(experiment, options.x))
-            ax.set_xlabel(options.x_axis.label if row is axes[-1] else "")
-    if any(measure.printed for measure in options.measures):
+            x_axis.dress_x(ax, values_of(experiment, x))
+            ax.set_xlabel(x_axis.label if row is axes[-1] else "")
+    if any(measure.printed for measure in measures):
         axes[0][0].add_line(style.printed_handle())
     style.legend_above(figure, axes[0][0].get_legend_handles_labels()[0])
     return Drawn(figure, note=band_text(column.centre, "bar"))

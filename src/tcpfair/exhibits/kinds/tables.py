@@ -8,23 +8,24 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import yaml
-from pydantic import Field
 
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.measures.shown import of_metric
 from tcpfair.metrics.fairness import case_letter
-from tcpfair.papers.papers import SAFE_LOADER, Exhibit, Experiment
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import bdp_mb
 from tcpfair.verdicts.context import Context, protocols_of, values_of
-from tcpfair.verdicts.printed import make_key
+from tcpfair.verdicts.printed import load_equations, make_key
 
 DASH = "–"
 CELL_NOTE = "above: reproduced, below: printed, ✗ where they differ by more than the tolerance"
 
 Key = dict[str, Any]
+Metric = Literal[
+    *("jfi_mean", "jfi_sd", "jfi_cv", "throughput_mean", "throughput_peak", "U_N+", "U_N-", "S_N", "case"),
+]
 
 
 # --- Cells of results --------------------------------------------------------------------------------------------
@@ -37,12 +38,10 @@ def result_cells(
     rows: Mapping[str, Key],
     columns: Mapping[tuple[str, ...], Key],
     metrics: Sequence[str],
-    decimals: int | None = None,
 ) -> pd.DataFrame:
     """Cells of HTML: the metrics as reproduced, and as printed under them, marked when they differ.
 
-    ``rows`` and ``columns`` give the parts of the key by heading. ``decimals``: of all metrics, in the
-    place of each one's own.
+    ``rows`` and ``columns`` give the parts of the key by heading.
     """
     ours = numbers.set_index(["key", "metric"])["value"].to_dict()
     compared = context.against_print(exhibit.id, numbers)
@@ -50,10 +49,7 @@ def result_cells(
 
     def cell(row: Key, column: Key) -> str:
         key = make_key(**row, **column)
-        upper = ", ".join(
-            number_text(ours.get((key, name), np.nan), of_metric(name).decimals if decimals is None else decimals)
-            for name in metrics
-        )
+        upper = ", ".join(number_text(ours.get((key, name), np.nan), of_metric(name).decimals) for name in metrics)
         lower = [_printed_text(printed.loc[key, metric]) for metric in metrics if (key, metric) in printed.index]
         return f'<div class="ours">{upper}</div><div class="printed">{", ".join(lower)}</div>'
 
@@ -76,23 +72,32 @@ def _printed_text(row: pd.Series) -> str:
     return text if row["within"] else f'<span class="off">{text} ✗</span>'
 
 
-class CellTable(Options):
-    """Options of `cell_table`."""
+@drawing(table=True)
+def cell_table(
+    context: Context,
+    exhibit: Exhibit,
+    numbers: Numbers,
+    *,
+    metrics: list[Metric],
+    flows: Mapping[int, str] | None = None,
+    bdp_heading: bool = False,
+) -> Drawn:
+    """Metrics over runs in one cell: a row per protocol, a column per RTT, and for each of ``flows`` with its heading.
 
-    metric: Literal["jfi_mean", "throughput_mean", "throughput_peak"]
-    flows: dict[int, str] = Field(default_factory=dict)  # flow -> heading of its column; none = a metric of the system
-    spread: Literal["jfi_sd", "jfi_cv"] | None = None  # between runs, as a second number in the cell
-    bdp_heading: bool = False
-
-
-@drawing(CellTable, table=True)
-def cell_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: CellTable) -> Drawn:
-    """Mean over runs of one metric: a row per protocol, a column per RTT (and flow)."""
+    Without ``flows`` the metrics are of the system.
+    """
     _, experiment = context.experiment(exhibit)
-    shown = [metric for metric in (options.metric, options.spread) if metric]
-    columns = _rtt_columns(context, experiment, options)
-    decimals = of_metric(options.metric).decimals
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, shown, decimals)
+
+    def heading(rtt_ms: float) -> str:
+        return f"{rtt_ms:g} ms [{bdp_mb(context, rtt_ms):.2f} MB]" if bdp_heading else f"{rtt_ms:g} ms"
+
+    of_flows = {(title,): {"flow": flow} for flow, title in (flows or {}).items()} or {(): {}}
+    columns = {
+        (heading(rtt), *title): {"rtt_ms": rtt, **flow}
+        for rtt in rtts_ms(experiment)
+        for title, flow in of_flows.items()
+    }
+    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
     return Drawn(Table(table, CELL_NOTE))
 
 
@@ -106,31 +111,15 @@ def rtts_ms(experiment: Experiment) -> list[float]:
     return values_of(experiment, "rtt_ms")
 
 
-def _rtt_columns(context: Context, experiment: Experiment, options: CellTable) -> dict[tuple[str, ...], Key]:
-    def heading(rtt_ms: float) -> str:
-        return f"{rtt_ms:g} ms [{bdp_mb(context, rtt_ms):.2f} MB]" if options.bdp_heading else f"{rtt_ms:g} ms"
-
-    if not options.flows:
-        return {(heading(rtt),): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
-    return {
-        (heading(rtt), title): {"rtt_ms": rtt, "flow": flow}
-        for rtt in rtts_ms(experiment)
-        for flow, title in options.flows.items()
-    }
-
-
 # --- Convergence -------------------------------------------------------------------------------------------------
 
 
-class FairShare(Options):
-    """Share of its expected throughput at which a flow counts as fair."""
+@drawing(table=True)
+def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, *, fair_share: float) -> Drawn:
+    """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do.
 
-    fair_share: float
-
-
-@drawing(FairShare, table=True)
-def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, options: FairShare) -> Drawn:
-    """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do."""
+    A flow counts as fair from the ``fair_share`` of its expected throughput on, which its numbers use.
+    """
     _, experiment = context.experiment(exhibit)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     metrics = ("T_U", "converged_runs_share")
@@ -150,27 +139,20 @@ class Definition(Options):
     equation: int
 
 
-class DefinitionTable(Options):
-    """Options of `definition_table`."""
-
-    rows: list[Definition]
-
-
-@drawing(DefinitionTable, table=True)
-def definition_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: DefinitionTable) -> Drawn:
+@drawing(table=True)
+def definition_table(context: Context, *, rows: list[Definition]) -> Drawn:
     """Names of the quantities, their equations and the functions that compute them."""
-    equations = yaml.load((context.layout.data / "equations.yaml").read_text(), SAFE_LOADER)
-    functions = {entry["id"]: entry["function"] for entry in equations}
-    rows = [
+    equations = load_equations(context.layout.data / "equations.yaml")
+    told = [
         {
             "symbol": pages.with_symbols(row.symbol),
             "name": pages.with_symbols(row.name),
             "equation": str(row.equation),
-            "computed by": f"<code>{functions[f'{context.paper.paper}.eq{row.equation}']}</code>",
+            "computed by": f"<code>{equations[f'{context.paper.paper}.eq{row.equation}']['function']}</code>",
         }
-        for row in options.rows
+        for row in rows
     ]
-    return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)))
+    return Drawn(Table(pd.DataFrame(told).set_index("symbol").rename_axis(None)))
 
 
 _OF_SIGN = {"positive": 1.0, "zero": 0.0, "negative": -1.0, "none": np.nan}
@@ -184,7 +166,7 @@ _CASES = (  # signs of U_N+ and U_N-, and what they mean
 
 
 @drawing(table=True)
-def case_table(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def case_table() -> Drawn:
     """The cases A to E; the letter of each row is the one that `case_letter` gives to its signs."""
     rows = [
         {
@@ -202,13 +184,7 @@ def case_table(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
 # --- Text --------------------------------------------------------------------------------------------------------
 
 
-class Hosts(Options):
-    """The paper's description of its hosts, by heading."""
-
-    rows: dict[str, str]
-
-
-@drawing(Hosts, table=True)
-def kozu2014_table1(context: Context, exhibit: Exhibit, numbers: Numbers, options: Hosts) -> Drawn:
+@drawing(table=True)
+def kozu2014_table1(*, rows: dict[str, str]) -> Drawn:
     """The hosts' hardware and systems as the paper gives them."""
-    return Drawn(Table(pd.DataFrame({"": pd.Series(options.rows).map(escape)})))
+    return Drawn(Table(pd.DataFrame({"": pd.Series(rows).map(escape)})))

@@ -9,35 +9,29 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Options, drawing
+from tcpfair.exhibits.context import Drawn, drawing
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Numbers, joined, selected
 from tcpfair.verdicts.context import Context, values_of
 
-_BYTES_PER_MB = 1e6
 _ZOOM_S = 10  # of the start, enlarged in panel (a)
 _LINE, _WIDEST = 0.9, 4.5
 _ALIKE = 0.01  # of the capacity: lines that stay closer than this are one
 
 
-class TimePanels(Options):
-    """Options of `time_panels`."""
-
-    protocol: str
-
-
-@drawing(TimePanels)
-def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: TimePanels) -> Drawn:
+@drawing()
+def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
     """(a) one flow at each RTT, (b) two flows of the same protocol at one RTT: one example run each."""
     single, pair = (context.experiment(exhibit, place)[0] for place in (0, 1))
     pair_rtt_ms = context.paper.analysis_value("example_pair_rtt_ms")
     rtts_ms = values_of(context.paper.experiments[single], "rtt_ms")
-    alone = joined(example_run(context, single, options.protocol, rtt_ms).assign(panel="a") for rtt_ms in rtts_ms)
-    both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
+    alone = joined(example_run(context, single, protocol, rtt_ms).assign(panel="a") for rtt_ms in rtts_ms)
+    both = example_run(context, pair, protocol, pair_rtt_ms).assign(panel="b")
 
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
     zoom = left.inset_axes((0.3, 0.31, 0.66, 0.4), xlim=(0, _ZOOM_S))
@@ -51,7 +45,7 @@ def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: T
         _draw(left, own, color, label, lw=width)
         _draw(zoom, own, color, label, marker=marker, ms=3)
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
-        _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
+        _draw(right, rows, style.look(protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
     left.set_ylabel(OVER_TIME["throughput"].label)
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
@@ -99,28 +93,21 @@ def _draw(ax: Axes, rows: pd.DataFrame, color: str, label: str, **line) -> None:
 # --- Window and K of one flow ------------------------------------------------------------------------------------
 
 
-class CwndAndK(Options):
-    """Options of `cwnd_and_k`."""
-
-    protocol: str
-    flow: int
-
-
-@drawing(CwndAndK)
-def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, options: CwndAndK) -> Drawn:
+@drawing()
+def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol: str, flow: int) -> Drawn:
     """Window of one flow of the example run with the window that the target rate needs, and the K of both flows."""
     name, _ = context.experiment(exhibit)
-    rows = example_windows(context, name, options.protocol)
-    own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
-    rtt_ms = context.paper.analysis_value("model_rtt_ms")[options.flow - 1]
-    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
+    rows = example_windows(context, name, protocol)
+    own, other = rows.query("flow == @flow"), rows.query("flow != @flow")
+    rtt_ms = context.paper.analysis_value("model_rtt_ms")[flow - 1]
+    mb_per_pkt = context.paper.settings["payload_bytes"].value / BYTES_PER_MB
     target_bps = context.paper.analysis_value("target_rate_bps")
-    needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / _BYTES_PER_MB
+    needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / BYTES_PER_MB
     mean_mb = numbers.of("cwnd_mean")["value"].item()
 
     figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)
     top, bottom = (row[0] for row in axes)
-    color = style.look(options.protocol).color
+    color = style.look(protocol).color
     top.plot(own["t_s"], own["cwnd_pkts"] * mb_per_pkt, color=color, lw=1.0, label="cwnd")
     top.axhline(mean_mb, color=color, lw=0.9, ls="--", label=f"mean over runs, {mean_mb:.2f} MB")
     needed = f"needed for {target_bps / BPS_PER_MBPS:g} Mb/s, {needed_mb:g} MB"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,16 +14,18 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS
-from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.context import Context, values_of
 
 _BPS_PER_GBPS = 1e9
-_BYTES_PER_MB = 1e6
 _WAITING = 4  # packets drawn in the queue
 _HOST = "#EAF2F8"
 _RIGHT = 6.0  # place of the receivers
 _MIDDLE = 1.1  # height of the bottleneck
 _CENTRED = {"ha": "center", "va": "bottom", "fontsize": 8}
+
+
+Routers = Annotated[list[str], Field(min_length=1, max_length=2)]  # one or both ends of the bottleneck
 
 
 class Delays(Options):
@@ -33,17 +36,19 @@ class Delays(Options):
     receivers: str = ""
 
 
-class DiagramTopology(Options):
-    """Options of `diagram_topology`."""
-
-    senders: list[str]
-    routers: list[str] = Field(min_length=1, max_length=2)  # one or both ends of the bottleneck
-    receivers: list[str]
-    delays: Delays = Delays()
+_NO_DELAYS = Delays()
 
 
-@drawing(DiagramTopology)
-def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramTopology) -> Drawn:
+@drawing()
+def diagram_topology(
+    context: Context,
+    exhibit: Exhibit,
+    *,
+    senders: list[str],
+    routers: Routers,
+    receivers: list[str],
+    delays: Delays = _NO_DELAYS,
+) -> Drawn:
     """Senders, routers and receivers of a dumbbell with the rates, delays and the buffer of the configuration."""
     settings, flow = context.paper.settings, context.paper.flow
     access = rate_text(flow["access_bps"].value)
@@ -53,26 +58,26 @@ def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, optio
     ax.set(xlim=(-0.6, 6.6), ylim=(-0.25, 2.35))
     ax.axis("off")
     # the bottleneck ends at the second router, at the only receiver, or where the links of the receivers meet
-    to_host = len(options.routers) == len(options.receivers) == 1
+    to_host = len(routers) == len(receivers) == 1
     ends = np.array([2.2, _RIGHT if to_host else 3.8])
-    left = _hosts(ax, 0.0, options.senders, (ends[0], _MIDDLE))
-    right = [] if to_host else _hosts(ax, _RIGHT, options.receivers, (ends[1], _MIDDLE))
+    left = _hosts(ax, 0.0, senders, (ends[0], _MIDDLE))
+    right = [] if to_host else _hosts(ax, _RIGHT, receivers, (ends[1], _MIDDLE))
     if to_host:
-        _box(ax, _RIGHT, _MIDDLE, options.receivers[0], _HOST)
-    for x, name in zip(ends, options.routers, strict=False):
+        _box(ax, _RIGHT, _MIDDLE, receivers[0], _HOST)
+    for x, name in zip(ends, routers, strict=False):
         _box(ax, x, _MIDDLE, name, "#FBEFE6")
-    if len(options.routers) == 1 and not to_host:
+    if len(routers) == 1 and not to_host:
         ax.plot(ends[1], _MIDDLE, marker="o", ms=5, color="black", zorder=3)
     ax.plot(ends, [_MIDDLE, _MIDDLE], color=style.VERMILION, lw=2.6, zorder=2)
     _queue(ax, ends[0] + 0.5 * (3.8 - ends[0]))
-    for points, delay in ((left, options.delays.senders), (right, options.delays.receivers)):
+    for points, delay in ((left, delays.senders), (right, delays.receivers)):
         for at in points:
             style.note(ax, _label(access, delay), at, ha="center", va="center", fontsize=7, bbox=style.PAPER)
-    if options.senders[-1].endswith(" n"):  # and those between
+    if senders[-1].endswith(" n"):  # and those between
         for x in (0.0, _RIGHT):
             ax.annotate("⋮", (x, _MIDDLE), ha="center", va="center", fontsize=14)
     ax.annotate("shared bottleneck", (ends.mean(), _MIDDLE), (0, 12), textcoords="offset points", **_CENTRED)
-    below = [f"bottleneck: {_label(bottleneck, options.delays.bottleneck)}", _buffer_text(settings)]
+    below = [f"bottleneck: {_label(bottleneck, delays.bottleneck)}", _buffer_text(settings)]
     if exhibit.experiments:
         rtts = ", ".join(f"{rtt:g}" for rtt in values_of(context.experiment(exhibit)[1], "rtt_ms"))
         below.append(f"RTT {rtts} ms")
@@ -95,7 +100,7 @@ def _buffer_text(settings: dict) -> str:
     if "buffer_bdp" in settings:
         return f"drop-tail buffer: {100 * settings['buffer_bdp'].value:g} % of the BDP"
     if "buffer_bytes" in settings:
-        return f"drop-tail buffer: {settings['buffer_bytes'].value / _BYTES_PER_MB:g} MB"
+        return f"drop-tail buffer: {settings['buffer_bytes'].value / BYTES_PER_MB:g} MB"
     return f"drop-tail buffer: {settings['buffer_pkts'].value:g} packets"
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Options, Table, drawing
+from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.epochs import loss_times_s
@@ -23,7 +23,7 @@ from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context
-from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink
+from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink, plain_protocol
 
 _CURVE_POINTS = 200
 
@@ -31,25 +31,14 @@ _CURVE_POINTS = 200
 # --- Curves ------------------------------------------------------------------------------------------------------
 
 
-class ModelOptions(Options):
-    """Options of `cwnd_curves` and `model_curves`."""
-
-    model: Literal[1, 2]
-
-
-@drawing(ModelOptions)
-def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: ModelOptions) -> Drawn:
+@drawing()
+def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, *, model: Literal[1, 2]) -> Drawn:
     """Simulated windows from half of the BDP to the BDP (Model I) or from there to the first loss (Model II)."""
     name, experiment = context.experiment(exhibit)
-    curves = joined(_simulated_curves(context, name, options.model))
-    times = numbers.of(f"t{options.model}").set_index(KEY)["value"]
-    figure = _curves_figure(curves, options.model, times)
+    curves = joined(_simulated_curves(context, name, model))
+    times = numbers.of(f"t{model}").set_index(KEY)["value"]
+    figure = _curves_figure(curves, model, times)
     return Drawn(figure, n_runs=int(experiment.runs.value), data=curves)
-
-
-def _protocol(label: str) -> str:
-    """``Libra (eq. 15)``, as the configuration calls the variant of an equation, is Libra."""
-    return label.partition(" (eq. ")[0]
 
 
 def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.DataFrame]:
@@ -67,25 +56,25 @@ def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.Da
         else:
             start_s, stop_s = full_s, next(iter(loss_times_s(events["t_s"], events["kind"])), np.nan)
         inside = (t_s >= start_s) & (t_s <= stop_s)
-        yield _curve(_protocol(run.protocol), run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
+        yield _curve(plain_protocol(run.protocol), run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
 
 
 def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray, form: str = "") -> pd.DataFrame:
     return pd.DataFrame({"protocol": protocol, "rtt_ms": rtt_ms, "form": form, "t_s": t_s, "cwnd_pkts": cwnd_pkts})
 
 
-@drawing(ModelOptions)
-def model_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: ModelOptions) -> Drawn:
+@drawing()
+def model_curves(context: Context, numbers: Numbers, *, model: Literal[1, 2]) -> Drawn:
     """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the solution that the latter replaces."""
     link, curves = AimdLink.of(context.paper), []
-    times = numbers.of(f"t{options.model}").set_index(KEY)["value"]
+    times = numbers.of(f"t{model}").set_index(KEY)["value"]
     for (protocol, rtt_s), end_s in zip(product(MODEL_PROTOCOLS, link.rtts_s), times, strict=True):
         t_s = np.linspace(0, end_s, _CURVE_POINTS)
-        cwnd_pkts = link.cwnd_pkts(protocol, rtt_s, options.model, t_s)
+        cwnd_pkts = link.cwnd_pkts(protocol, rtt_s, model, t_s)
         curves.append(_curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts))
-        if options.model == 2:
+        if model == 2:
             curves.append(_exact_curve(link, protocol, rtt_s))
-    figure = _curves_figure(joined(curves), options.model, times)
+    figure = _curves_figure(joined(curves), model, times)
     return Drawn(figure, data=joined(curves), note="closed form")
 
 
@@ -133,12 +122,6 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
 # --- Formulas ----------------------------------------------------------------------------------------------------
 
 
-class FormulaTable(Options):
-    """Options of `formula_table`."""
-
-    quantity: Literal["x_RTT", "t1", "t2"]
-
-
 _UNITS = {"x_RTT": "packets per RTT", "t1": "s", "t2": "s"}
 _FORMULAS = {
     "x_RTT": ("1", "<i>k</i> RTT²", "<i>k′</i> RTT"),
@@ -147,14 +130,14 @@ _FORMULAS = {
 }
 
 
-@drawing(FormulaTable, table=True)
-def formula_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: FormulaTable) -> Drawn:
+@drawing(table=True)
+def formula_table(context: Context, numbers: Numbers, *, quantity: Literal["x_RTT", "t1", "t2"]) -> Drawn:
     """A formula per protocol, and its value at the RTTs of the paper."""
-    link, cells = AimdLink.of(context.paper), numbers.of(options.quantity)
-    rows = {"formula": dict(zip(MODEL_PROTOCOLS, _FORMULAS[options.quantity], strict=True))}
+    link, cells = AimdLink.of(context.paper), numbers.of(quantity)
+    rows = {"formula": dict(zip(MODEL_PROTOCOLS, _FORMULAS[quantity], strict=True))}
     for rtt_ms, group in cells.groupby("rtt_ms"):
         texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
-        rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
+        rows[f"at {rtt_ms:g} ms ({_UNITS[quantity]})"] = texts.to_dict()
     note = f"B = {link.B:.2f} packets/s, R = {link.R:.2f} packets/s, S = {link.S:g} packets"
     return Drawn(Table(pd.DataFrame(rows).T, note), note="closed form")
 
@@ -162,29 +145,23 @@ def formula_table(context: Context, exhibit: Exhibit, numbers: Numbers, options:
 # --- Sketches ----------------------------------------------------------------------------------------------------
 
 
-class DiagramWindow(Options):
-    """Options of `diagram_window`."""
-
-    protocol: Literal["Reno", "Proposal"]
-
-
 _OVERFLOWS = {"Reno": 2, "Proposal": 3}  # until the sketch ends
 
 
-@drawing(DiagramWindow)
-def diagram_window(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramWindow) -> Drawn:
+@drawing()
+def diagram_window(context: Context, *, protocol: Literal["Reno", "Proposal"]) -> Drawn:
     """The window of one flow round by round, from half use of the link over several overflows."""
     link = AimdLink.of(context.paper)
     rtt_s = max(link.rtts_s)
-    path = window_path(link, options.protocol, rtt_s, _OVERFLOWS[options.protocol])
+    path = window_path(link, protocol, rtt_s, _OVERFLOWS[protocol])
     bdp = link.bdp_pkts(rtt_s)
     figure, [[ax]] = style.new_figure(width_in=5.6, height_in=3.0)
     modes = {"Reno": ("Model I", "Model II"), "Proposal": ("Libra mode (Model I)", "Alpha mode (Model II)")}
     bottom, last_s = 0.8 * path["cwnd_pkts"].min(), path["t_s"].iloc[-1]
     ax.axhspan(bottom, bdp, color="#EAF2F8", lw=0, zorder=0)
     ax.axhspan(bdp, bdp + link.S, color="#FBEFE6", lw=0, zorder=0)
-    ax.plot(path["t_s"], path["cwnd_pkts"], color=style.look(options.protocol).color)
-    below, above = modes[options.protocol]
+    ax.plot(path["t_s"], path["cwnd_pkts"], color=style.look(protocol).color)
+    below, above = modes[protocol]
     for x, y, offset, side, text, weight in (
         (last_s, bdp + link.S, (-3, 3), "right", f"BDP + S = {bdp + link.S:.0f} packets", "normal"),
         (last_s, bdp, (-3, -9), "right", f"BDP = {bdp:.0f} packets", "normal"),
@@ -194,7 +171,7 @@ def diagram_window(context: Context, exhibit: Exhibit, numbers: Numbers, options
         style.note(ax, text, (x, y), offset, ha=side, weight=weight)
     for level in (bdp, bdp + link.S):
         ax.axhline(level, color=style.GREY, lw=0.8, ls="--")
-    _mark_phases(ax, path, bdp, options.protocol)
+    _mark_phases(ax, path, bdp, protocol)
     ax.set(xlabel="time (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
     return Drawn(figure, data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")

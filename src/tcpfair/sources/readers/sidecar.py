@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from tcpfair.papers.recordings import sidecar_path
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.runs import sidecar
-from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Label, NonNegative, Positive, Said, Strict
+from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Label, NonNegative, Positive, Said
 from tcpfair.sources.readers.pattern_table import Pattern
 
 # of a column: its name, or its number from 1 in a table without names
@@ -86,4 +88,4 @@ class Sidecar(Said):
 
 def load_sidecar(recording: Path) -> Sidecar:
     """The sidecar of a recording; an empty one if it does not exist. Raises InputError with one line, file and field."""
-    return sidecar.validated(Sidecar, sidecar.sidecar_values(recording), recording)
+    return validated(Sidecar, sidecar.sidecar_values(recording), str(sidecar_path(recording)))

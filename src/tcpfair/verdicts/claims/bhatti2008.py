@@ -11,7 +11,7 @@ import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over
+from tcpfair.verdicts.claims.evidence import Evidence, Table, combined
 from tcpfair.verdicts.claims.pair_tests import (
     PROTOCOL_AND_RTT,
     case_letters,
@@ -44,7 +44,7 @@ def bhatti2008_c10(evidence: Evidence) -> Quantities:
     """Case letters of the NRU tuples: mostly B, A for NewReno at 125 ms, and C to one decimal for CUBIC at 25 ms."""
     letters = case_letters(evidence, "pair")
     as_claimed = (letters == SOME_FAIR).astype(float).where(letters.notna())
-    higher_db = over(flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT), PROTOCOL_AND_RTT, "max")
+    higher_db = combined(flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT), "max", along="flow")
     return {
         "most": as_claimed.mean(axis=1, skipna=False),
         "neither": higher_db[tuple(evidence["neither"])],
@@ -99,7 +99,7 @@ def bhatti2008_c21(evidence: Evidence) -> Quantities:
 
 def _relative_range(table: Table) -> pd.Series:
     """(largest - least)/largest of each row."""
-    return range_over(table) / table.max(axis=1, skipna=False)
+    return combined(table, "range") / combined(table, "max")
 
 
 def _converged(evidence: Evidence) -> Table:

@@ -26,6 +26,7 @@ Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or 
 # a row per run (a replicate of every cell), or per setting of an ensemble, whose tables have the means over its runs; one row
 # with the mean over the runs; that row, and below it a row for each of the means that `drawn` gives
 Rows = Literal["runs", "settings", "mean", "means"]
+Combining = Literal["mean", "geometric mean", "min", "max", "range"]
 
 
 @dataclass
@@ -158,15 +159,23 @@ def _listed(which: Any, name: str, values: pd.Index) -> list:
 # --- Quantities ---------------------------------------------------------------------------------------------------
 
 
-def over(x: Table, level: str, how: Literal["min", "max", "mean"]) -> Table:
-    """Least, largest or mean value of all columns that share their ``level``; NaN where one of them has none."""
-    by_level = x.T.groupby(level=level)
-    return getattr(by_level, how)(skipna=False).T
+def combined(x: Table, do: Combining, along: str = "") -> Table | pd.Series:
+    """One value of all columns of each row, or of those along one grid variable; NaN where one of them has none."""
+    if do == "geometric mean":
+        with np.errstate(divide="ignore"):  # a ratio of two flows of which one got nothing
+            return np.exp(combined(np.log(x), "mean", along))
+    if do == "range":
+        return combined(x, "max", along) - combined(x, "min", along)
+    if not along:
+        return getattr(x, do)(axis=1, skipna=False)
+    kept = [name for name in x.columns.names if name != along]
+    by_kept = x.T.groupby(level=kept if len(kept) > 1 else kept[0])
+    return getattr(by_kept, do)(skipna=False).T
 
 
-def range_over(x: Table) -> pd.Series:
-    """Largest less least value of each row; NaN where a cell has none."""
-    return x.max(axis=1, skipna=False) - x.min(axis=1, skipna=False)
+def factor(ratio: Any) -> Any:
+    """How far ratios, a table or an array of them, are from 1, the larger over the smaller: 2 for a half."""
+    return np.maximum(ratio, 1 / ratio)
 
 
 def trend(x: Table) -> pd.Series:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from tcpfair.errors import unknown
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over, trend
+from tcpfair.verdicts.claims.evidence import Evidence, Table, combined, factor, trend
 from tcpfair.verdicts.claims.statement import Cells, Expression, Step
 
 
@@ -32,7 +32,7 @@ def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Serie
         if step.by:
             found = _against(found, _value(step.by, cells.but(step.by.cells), evidence), step.do)
         else:
-            found = _combined(found, step)
+            found = _done(found, step)
     return found
 
 
@@ -73,22 +73,12 @@ def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.
     return getattr(x, name)(y)
 
 
-def _combined(x: Table, step: Step) -> Table | pd.Series:
-    if step.do == "geometric mean":
-        with np.errstate(divide="ignore"):  # a ratio of two flows of which one got nothing
-            return np.exp(_combined(np.log(x), step.model_copy(update={"do": "mean"})))
-    if step.along:
-        (kept,) = (name for name in x.columns.names if name != step.along)
-        if step.do == "range":
-            return over(x, kept, "max") - over(x, kept, "min")
-        return over(x, kept, step.do)
+def _done(x: Table, step: Step) -> Table | pd.Series:
     match step.do:
-        case "range":
-            return range_over(x)
         case "trend":
             return trend(x)
         case "factor":
-            return np.maximum(x, 1 / x)
+            return factor(x)
         case "typical factor":
             return np.exp(np.log(x).std(axis=1, ddof=0, skipna=False))
         case "abs":
@@ -101,4 +91,4 @@ def _combined(x: Table, step: Step) -> Table | pd.Series:
             return (x > step.bound).astype(float).where(x.notna())
         case "median":
             return pd.Series(np.median(x.to_numpy(dtype=float), axis=1), x.index)
-    return getattr(x, step.do)(axis=1, skipna=False)
+    return combined(x, step.do, step.along)

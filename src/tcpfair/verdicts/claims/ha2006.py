@@ -16,7 +16,7 @@ import pandas as pd
 from tcpfair.metrics.series import interval_half_width
 from tcpfair.models import rtt_fairness
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Table, over
+from tcpfair.verdicts.claims.evidence import Evidence, Table, combined
 
 EVERY = ["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP", "STCP", "SACK"]
 FOUR_TYPES = ["Type I", "Type II", "Type III", "Type IV"]
@@ -43,7 +43,8 @@ def ha2006_c44(evidence: Evidence) -> Quantities:
     most, least = evidence["most"], evidence["least"]
     varied, fixed = spared[FOUR_TYPES], spared[[FIXED.format(kind) for kind in FOUR_TYPES]].set_axis(FOUR_TYPES, axis=1)
     by_size = pd.DataFrame({"varied": varied[most] / varied[least], "fixed": fixed[most] / fixed[least]})
-    return {"most": varied[most] / fixed[least], "sizes": _mean(by_size), "rtts": _mean(varied / fixed)}
+    sizes, rtts = (combined(ratios, "geometric mean") for ratios in (by_size, varied / fixed))
+    return {"most": varied[most] / fixed[least], "sizes": sizes, "rtts": rtts}
 
 
 # --- Fairness without background (sec. 4.2.1) --------------------------------------------------------------------
@@ -69,7 +70,7 @@ def ha2006_c42(evidence: Evidence) -> Quantities:
     """Two HSTCP flows become fair in the long run, but later than those of other protocols."""
     long_run = _speed_of_convergence(evidence, "intra_long", rtt_ms=evidence["rtt_ms"])
     speed = _speed_of_convergence(evidence, "example_alone")
-    others = _least(speed[["H-TCP", "CUBIC", "BIC"]])
+    others = combined(speed[["H-TCP", "CUBIC", "BIC"]], "min")
     nobody = (speed["HSTCP"] == 0) & (others == 0)
     return {"converges": 1 / long_run["HSTCP"], "slowly": (speed["HSTCP"] / others).mask(nobody, 1.0)}
 
@@ -92,25 +93,11 @@ def ha2006_c37(evidence: Evidence) -> Quantities:
         of = (experiment, "web_mean", "protocol")
         mean, sd, count = evidence.table(*of)[EVERY], evidence.sd(*of)[EVERY], evidence.count(*of)[EVERY]
         half = interval_half_width(sd, count.to_numpy(), level)
-        found[experiment] = _least(mean + half) - _most(mean - half)
+        found[experiment] = combined(mean + half, "min") - combined(mean - half, "max")
     return found
 
 
 # --- What the claims share ---------------------------------------------------------------------------------------
-
-
-def _least(x: Table) -> pd.Series:
-    return x.min(axis=1, skipna=False)
-
-
-def _most(x: Table) -> pd.Series:
-    return x.max(axis=1, skipna=False)
-
-
-def _mean(x: Table) -> pd.Series:
-    """Geometric mean of each row."""
-    with np.errstate(divide="ignore"):  # two flows of which one got nothing
-        return np.exp(np.log(x).mean(axis=1, skipna=False))
 
 
 def _pearson(x: Table, y: Table) -> pd.Series:
@@ -122,5 +109,5 @@ def _pearson(x: Table, y: Table) -> pd.Series:
 
 def _less_mean_at_rtt(x: Table) -> Table:
     """Each cell less the mean over the protocols at its RTT."""
-    means = over(x, "rtt_ms", "mean")[x.columns.get_level_values("rtt_ms")]
+    means = combined(x, "mean", along="protocol")[x.columns.get_level_values("rtt_ms")]
     return x - means.set_axis(x.columns, axis=1)

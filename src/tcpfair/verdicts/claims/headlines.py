@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from tcpfair.errors import unknown
-from tcpfair.papers.papers import load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import load_models
+from tcpfair.papers.scenario import Frozen
 from tcpfair.verdicts.claims.decision import (
     BY_CONSTRUCTION,
     CONTRADICTED,
@@ -26,25 +26,11 @@ COLUMNS = ["paper", "says", "verdict", "certainty", "settings_share", "claims"]
 _HELD, _FAILED = {REPRODUCED, BY_CONSTRUCTION}, {NOT_REPRODUCED, CONTRADICTED}
 
 
-class Headline(BaseModel):
+class Headline(Frozen):
     """One entry of ``data/claims/headlines.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = Field(min_length=1)
     claims: list[str] = Field(min_length=1)
-
-
-def load_headlines(folder: Path) -> dict[str, Headline]:
-    """The conclusions by paper. Raises InputError naming file and field."""
-    path = folder / HEADLINES
-    found = {}
-    for paper, entry in load_yaml(path).items():
-        try:
-            found[paper] = Headline.model_validate(entry)
-        except ValidationError as error:
-            raise one_line(error, f"{path}: {paper}") from None
-    return found
 
 
 def verdict(verdicts: Collection[str]) -> str:
@@ -66,11 +52,12 @@ def verdict(verdicts: Collection[str]) -> str:
 def headline_table(folder: Path, papers: Iterable[str], claims: pd.DataFrame) -> pd.DataFrame:
     """The conclusions of some papers: columns `COLUMNS`; certainty and share of the settings are the least of their claims.
 
-    ``claims`` is the table of `tcpfair.verdicts.claims.registry.evaluate`. Raises InputError for an unknown claim.
+    ``claims`` is the table of `tcpfair.verdicts.claims.registry.evaluate`. Raises InputError for a wrong file or an
+    unknown claim.
     """
     by_id = claims.set_index("id")
     rows = []
-    for paper, headline in load_headlines(folder).items():
+    for paper, headline in load_models(folder / HEADLINES, Headline).items():
         if paper not in papers:
             continue
         for name in headline.claims:

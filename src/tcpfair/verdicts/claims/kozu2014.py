@@ -12,7 +12,7 @@ import pandas as pd
 from tcpfair.models import cubic, cubic_map
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import Evidence, range_over, trend
+from tcpfair.verdicts.claims.evidence import Evidence, combined, trend
 from tcpfair.verdicts.paper_models import link_of
 
 # --- Section 3.1: standard CUBIC ---------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def kozu2014_c20(evidence: Evidence) -> Quantities:
 
 def kozu2014_c21(evidence: Evidence) -> Quantities:
     """The index of the proposal varies no more over the RTTs than that of the tuned method."""
-    proposed, existing = (range_over(index) for index in _proposed_and_existing(evidence))
+    proposed, existing = (combined(index, "range") for index in _proposed_and_existing(evidence))
     return {"stable": proposed - existing}
 
 

@@ -18,8 +18,8 @@ from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
-from tcpfair.verdicts.paper_models import AimdLink
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, factor, trend
+from tcpfair.verdicts.paper_models import AimdLink, plain_protocol
 
 CELL = ["protocol", "rtt_ms"]
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
@@ -59,7 +59,7 @@ def ogura_c06(evidence: Evidence) -> Quantities:
 
     def off_eq11(growth: _Growth) -> float:
         eq11_pkts = link.cwnd_pkts(growth.protocol, growth.rtt_s, 1, growth.t_s)
-        return _factor(growth.cwnd_pkts / eq11_pkts).max()
+        return factor(growth.cwnd_pkts / eq11_pkts).max()
 
     return {
         "time": _over_model(evidence, 1),
@@ -125,8 +125,8 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     )
     between = (proposal >= np.minimum(libra, alpha)) & (proposal <= np.maximum(libra, alpha))
     return {
-        "above_alpha": _geometric_mean(proposal / alpha),
-        "below_libra": _geometric_mean(proposal / libra),
+        "above_alpha": combined(proposal / alpha, "geometric mean"),
+        "below_libra": combined(proposal / libra, "geometric mean"),
         "keeps": _share((proposal * libra * alpha).notna(), between),
     }
 
@@ -141,29 +141,17 @@ def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: An
     return second / first
 
 
-def _factor(ratio: Any) -> Any:
-    """How far ratios, a table or an array of them, are from 1, the larger over the smaller: 2 for a half."""
-    return np.maximum(ratio, 1 / ratio)
-
-
-def _geometric_mean(ratio: pd.DataFrame) -> pd.Series:
-    return np.exp(np.log(ratio).mean(axis=1, skipna=False))
-
-
 def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:
     """Share of the columns in which something holds; NaN where one is not known."""
     return held.astype(float).where(known).mean(axis=1, skipna=False)
 
 
-def _name(label: str) -> str:
-    """``Libra (eq. 15)``, as the configuration calls the variant whose k follows the queue, is Libra."""
-    return label.split()[0]
-
-
 def _over_model(evidence: Evidence, model: int) -> pd.DataFrame:
     """Times t1 or t2 by protocol and RTT over those of Model I or II."""
     link = AimdLink.of(evidence.config)
-    times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(columns=_name, level="protocol")
+    times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(
+        columns=plain_protocol, level="protocol"
+    )
     return times_s / [link.time_s(protocol, rtt_ms / MS_PER_S, model) for protocol, rtt_ms in times_s.columns]
 
 
@@ -208,7 +196,7 @@ def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: fl
         start_s = first_time_s(cwnd_pkts >= start_bdp * bdp, t_s)
         stop_s = np.fmin(first_time_s(cwnd_pkts > stop_bdp * bdp, t_s), first_loss_s.get(run.run_id, t_s[-1]))
         inside = (t_s >= start_s) & (t_s < stop_s)
-        of_run = run.replicate, _name(run.protocol), run.rtt_ms, rtt_s
+        of_run = run.replicate, plain_protocol(run.protocol), run.rtt_ms, rtt_s
         growths.append(_Growth(*of_run, t_s[inside] - start_s, cwnd_pkts[inside]))
     return growths
 

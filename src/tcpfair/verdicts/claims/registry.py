@@ -141,7 +141,8 @@ def _row(claim: Claim, found: Decided, source: str) -> dict:
     stated = {name: getattr(found.clause, name) for name in ("says", "quantity", "unit", "asks", "why", "in_print")}
     measured = ("outcome", "value", "low", "high", "cell", "turns_at", "confidence", "kept", "single_share", "n_single")
     numbers = {name: getattr(found, name) for name in measured}
-    named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "margin": found.clause.margin_name}
+    named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id}
+    named["margin"] = found.clause.give or found.clause.clear
     return {**named, "source": source, **stated, **numbers}
 
 

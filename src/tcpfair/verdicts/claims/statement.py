@@ -17,12 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.papers.papers import SAFE_LOADER
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import load_models, read_yaml
+from tcpfair.papers.scenario import Frozen, validated
 from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
@@ -30,11 +29,7 @@ Flow = Annotated[int, Field(ge=0)]
 _OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound", "power": "bound", "names": "names"}
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Margin(_Strict):
+class Margin(Frozen):
     """How much is no difference, in ``unit`` or as a share of the bound, and why that much."""
 
     value: float = Field(ge=0, allow_inf_nan=False)
@@ -54,7 +49,7 @@ class Margin(_Strict):
         return self.value * abs(bound) if self.relative else self.value
 
 
-class Cells(_Strict):
+class Cells(Frozen):
     """Cells of the metrics, in the words of ``data/cells.yaml``; in an operand, only what differs from the first cells.
 
     ``where`` gives a grid variable one value, a list of values, a range (``{from: 50}``, ``{to: 100}``), or all values but some
@@ -66,7 +61,7 @@ class Cells(_Strict):
     flow: Flow | tuple[Flow, ...] | Literal["each"] | None = Field(
         default=None, description="0, the system, if left out"
     )
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = Field(default={})
 
     def but(self, other: Cells) -> Cells:
         """These cells with what ``other`` says in place of what it differs in."""
@@ -74,7 +69,7 @@ class Cells(_Strict):
         return self.model_copy(update=said | {"where": self.where | other.where})
 
 
-class Step(_Strict):
+class Step(Frozen):
     """One operation on a table: ``less``, ``base`` and ``join`` take cells, ``above`` and ``power`` a number, ``names`` labels,
     the others at most ``along``.
     """
@@ -111,7 +106,7 @@ class Step(_Strict):
         return self
 
 
-class Expression(_Strict):
+class Expression(Frozen):
     """Cells and the steps from them to a quantity; in YAML a list, or the cells alone."""
 
     cells: Cells
@@ -131,7 +126,7 @@ class Expression(_Strict):
         }
 
 
-class Clause(_Strict):
+class Clause(Frozen):
     """One thing that the sentence asserts: a quantity lies at or above ``at_least``, at or below ``at_most``, or both."""
 
     says: str = Field(min_length=1)
@@ -159,11 +154,6 @@ class Clause(_Strict):
         if self.low > self.high:
             raise ValueError(f"no value lies at or above {self.low:g} and at or below {self.high:g}")
         return self
-
-    @property
-    def margin_name(self) -> str:
-        """The margin that it names, if any."""
-        return self.give or self.clear
 
     @property
     def low(self) -> float:
@@ -197,7 +187,7 @@ class Clause(_Strict):
         return f"{text}, {sign} {width.strip()}"
 
 
-class Claim(_Strict):
+class Claim(Frozen):
     """One entry of ``data/claims/<paper>.yaml``."""
 
     id: str = Field(pattern=r"^[a-z]+\d*\.c\d\d$")
@@ -265,23 +255,13 @@ class Claim(_Strict):
 
 def load_margins(folder: Path) -> dict[str, Margin]:
     """The shared margins of ``folder/margins.yaml`` by name. Raises InputError with one line naming file and field."""
-    path = folder / MARGINS
-    entries = _read(path)
-    if not isinstance(entries, dict):
-        raise InputError(f"{path}: must be a mapping of names to margins")
-    margins = {}
-    for name, entry in entries.items():
-        try:
-            margins[name] = Margin.model_validate(entry)
-        except ValidationError as error:
-            raise one_line(error, f"{path}: {name}") from None
-    return margins
+    return load_models(folder / MARGINS, Margin)
 
 
 def load_claims(path: Path) -> list[Claim]:
     """The claims of one ``data/claims/<paper>.yaml``. Raises InputError with one line naming file, claim and field."""
     margins, causes = load_margins(path.parent), why.load_causes(path.parent)
-    entries = _read(path)
+    entries = read_yaml(path)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{path}: must be a list of claims")
     claims = []
@@ -292,10 +272,7 @@ def load_claims(path: Path) -> list[Claim]:
             entry = entry | {
                 "clauses": {name: _with_margin(c, margins, f"{where}: {name}") for name, c in clauses.items()}
             }
-        try:
-            claims.append(Claim.model_validate(entry))
-        except ValidationError as error:
-            raise one_line(error, where) from None
+        claims.append(validated(Claim, entry, where))
         _check_why(claims[-1], causes, where)
     return claims
 
@@ -330,12 +307,3 @@ def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
                 raise unknown(f"{where}: {side}: margin", str(name), margins)
             clause = clause | {"margin": margins[name]}
     return clause
-
-
-def _read(path: Path) -> Any:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not valid YAML ({getattr(error, 'problem', error)})") from None

@@ -18,12 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import SAFE_LOADER
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.papers import load_models
+from tcpfair.papers.scenario import Frozen
 
 CAUSES = "causes.yaml"
 PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs": "single_share"}
@@ -35,10 +34,8 @@ _CHANGES = {"abs": abs, "more": lambda x: x - 1, "less": lambda x: 1 - x}
 _HOW = re.compile(rf"({'|'.join(_CHANGES)})?(points|(\.\d)?[%fg])?")
 
 
-class Cause(BaseModel):
+class Cause(Frozen):
     """One entry of ``data/claims/causes.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = Field(min_length=1)
     verdicts: list[str] = Field(min_length=1, description="that it can stand behind")
@@ -48,15 +45,7 @@ class Cause(BaseModel):
 def load_causes(folder: Path) -> dict[str, Cause]:
     """The causes of ``folder/causes.yaml`` by name; none without the file. Raises InputError naming file and field."""
     path = folder / CAUSES
-    if not path.is_file():
-        return {}
-    causes = {}
-    for name, entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER).items():
-        try:
-            causes[name] = Cause.model_validate(entry)
-        except ValidationError as error:
-            raise one_line(error, f"{path}: {name}") from None
-    return causes
+    return load_models(path, Cause) if path.is_file() else {}
 
 
 def check(sentence: str, clauses: Iterable[str], where: str) -> None:

@@ -35,7 +35,7 @@ COLUMNS = {
         *("with_table", "error_base", "error_best", "crps", "effective_settings", "effective_second"),
     ],
     "ensemble_numbers": [
-        *("paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED),
+        *("paper", "hypothesis", *printed.IDENTITY, *placing.PLACED),
         *("in_best", "with_table", "second", "within_second"),
     ],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
@@ -115,7 +115,7 @@ class Judged:
     def numbers(self) -> pd.DataFrame:
         compared = (self.compared, self.cells, self.width)
         found = placing.place(*compared, self.judging.inside)
-        about = self.cells.loc[found.index, ["exhibit", "key", "metric"]]
+        about = self.cells.loc[found.index, printed.IDENTITY]
         with_table = placing.with_their_table(*compared, self.judging.with_table)
         return about.join([found, self.second()]).assign(
             **self._about,

@@ -29,10 +29,9 @@ from tcpfair.verdicts.ledger import STATUSES
 from tcpfair.verdicts.printed import OUTCOMES
 from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report import claim_views, exhibit_views, moved, overall
-from tcpfair.verdicts.report.claim_views import ClaimView
-from tcpfair.verdicts.report.exhibit_views import ExhibitView, exhibit_table, number_table
+from tcpfair.verdicts.report.exhibit_views import exhibit_table, number_table
 from tcpfair.verdicts.report.front import Facts
-from tcpfair.verdicts.report.marks import Bar, Table, bar_of, summed
+from tcpfair.verdicts.report.marks import Bar, Ledger, View, bar_of, of_paper, summed
 from tcpfair.verdicts.report.pages import joined, render, write_page
 
 SOURCE_TEXT = {
@@ -45,7 +44,6 @@ SOURCE_TEXT = {
     "raw": "the user's own traces",
 }
 
-Ledger = dict[str, pd.DataFrame]
 FRONT = "report.html"
 
 
@@ -56,7 +54,7 @@ class Page:
     title: str
     body: str
     sections: tuple[tuple[str, str], ...] = ()
-    paper: PaperView | None = None
+    paper: View | None = None
 
 
 _FRONT = Page("Overview", "report/front.html.j2", (("summary", "Counts and findings"), ("by-paper", "By paper")))
@@ -83,25 +81,6 @@ _OVER_ALL = {
 }
 
 
-@dataclass(frozen=True)
-class PaperView:
-    """One paper as the template shows it."""
-
-    name: str
-    cite: str
-    exhibits: list[ExhibitView]
-    supplements: list[ExhibitView]
-    text_numbers: Table
-    claims: list[ClaimView]
-    experiments: list[overall.ExperimentView]
-    sections: Table
-    assumptions: Table
-    stated: Table
-    equations: list[overall.EquationView]
-    notebook: chains.Link | None
-    counts: dict[str, Bar]  # of exhibits, claims, numbers
-
-
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
     """Write ``report.html`` and the pages below ``report`` to ``place`` (default: where people open them); returns the first.
 
@@ -114,7 +93,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
     chain = chains.build(layout, configs, ledger["run_plan"])
     lab = chains.relative(layout, layout.lab) if layout.lab in linked else ""
     papers = [_paper_view(layout, config, ledger, chain, lab) for config in configs.values()]
-    claims = [view for paper in papers for view in paper.claims]
+    claims = [view for paper in papers for view in paper["claims"]]
     causes = load_causes(layout.data / "claims")
     changes = moved.changed(layout, configs, ledger["changes"])
     context = {
@@ -122,14 +101,16 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
         "headlines": claim_views.headlines(
-            ledger, {view.exhibit.id: view for p in papers for view in p.exhibits}, chain
+            ledger, {view.exhibit.id: view for p in papers for view in p["exhibits"]}, chain
         ),
         "facts": Facts(ledger),
-        "totals": {what: summed(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
+        "totals": {
+            what: summed(paper["counts"][what] for paper in papers) for what in ("exhibits", "claims", "numbers")
+        },
         "claim_table": claim_views.claim_table(claims),
         "margin_table": claim_views.margin_table(ledger),
         "cause_table": claim_views.cause_table(claims, causes),
-        "exhibit_table": exhibit_table([view for paper in papers for view in paper.exhibits]),
+        "exhibit_table": exhibit_table([view for paper in papers for view in paper["exhibits"]]),
         "printed_shares": overall.printed_shares(ledger),
         "readings": overall.readings(ledger),
         "yardsticks": overall.yardsticks(ledger),
@@ -168,23 +149,23 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
     return place / FRONT
 
 
-def pages_of(papers: list[PaperView]) -> dict[str, Page]:
+def pages_of(papers: list[View]) -> dict[str, Page]:
     """The pages of the report by their addresses from the folder of the first one."""
-    return {FRONT: _FRONT} | {f"report/{paper.name}.html": _page_of(paper) for paper in papers} | _OVER_ALL
+    return {FRONT: _FRONT} | {f"report/{paper['name']}.html": _page_of(paper) for paper in papers} | _OVER_ALL
 
 
-def _page_of(paper: PaperView) -> Page:
+def _page_of(paper: View) -> Page:
     parts = {
         "exhibits": "Tables and figures",
-        "text": "Numbers in the text" if paper.text_numbers.rows else "",
-        "sensitivity": "Sensitivity" if paper.supplements else "",
+        "text": "Numbers in the text" if paper["text_numbers"].rows else "",
+        "sensitivity": "Sensitivity" if paper["supplements"] else "",
         "claims": "Claims",
-        "equations": "Equations" if paper.equations else "",
+        "equations": "Equations" if paper["equations"] else "",
         "experiments": "Experiments",
         "assumptions": "Assumptions",
     }
-    sections = tuple((f"{paper.name}-{part}", title) for part, title in parts.items() if title)
-    return Page(paper.name, "report/paper.html.j2", sections, paper)
+    sections = tuple((f"{paper['name']}-{part}", title) for part, title in parts.items() if title)
+    return Page(paper["name"], "report/paper.html.j2", sections, paper)
 
 
 def write_costs(layout: Layout) -> Path:
@@ -210,34 +191,31 @@ def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
     return ledger
 
 
-def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain, lab: str) -> PaperView:
+def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain, lab: str) -> View:
+    """One paper as the template shows it."""
     paper = config.paper
-    numbers = _of(ledger["numbers"], paper)
+    numbers = of_paper(ledger["numbers"], paper)
     records = record.read_all(layout)
     views = exhibit_views.exhibit_views(layout, config, ledger, records, chain, lab)
     shown = {exhibit.id for exhibit in config.exhibits}
     in_text = numbers[~numbers["exhibit"].isin(shown)]
     counts = {
-        "exhibits": bar_of(_of(ledger["exhibits"], paper)["status"], STATUSES),
-        "claims": bar_of(_of(ledger["claims"], paper)["verdict"], VERDICTS),
+        "exhibits": bar_of(of_paper(ledger["exhibits"], paper)["status"], STATUSES),
+        "claims": bar_of(of_paper(ledger["claims"], paper)["verdict"], VERDICTS),
         "numbers": Bar(printed.count(numbers).by_outcome()),
     }
-    return PaperView(
-        name=paper,
-        cite=config.cite,
-        exhibits=[view for view in views if view.exhibit.kind != "supplement"],
-        supplements=[view for view in views if view.exhibit.kind == "supplement"],
-        text_numbers=number_table(in_text, f"Numbers in the text of {paper}", where=True),
-        claims=claim_views.claim_views(paper, ledger, chain, load_causes(layout.data / "claims")),
-        experiments=overall.experiments(layout, config, ledger, chain),
-        sections=overall.section_table(paper, chain),
-        assumptions=overall.assumptions(paper, ledger, chain),
-        stated=overall.stated(paper, ledger, chain),
-        equations=overall.equations(layout, paper, ledger, chain),
-        notebook=chain.notebook(paper),
-        counts=counts,
-    )
-
-
-def _of(table: pd.DataFrame, paper: str) -> pd.DataFrame:
-    return table[table["paper"] == paper]
+    return {
+        "name": paper,
+        "cite": config.cite,
+        "exhibits": [view for view in views if view.exhibit.kind != "supplement"],
+        "supplements": [view for view in views if view.exhibit.kind == "supplement"],
+        "text_numbers": number_table(in_text, f"Numbers in the text of {paper}", where=True),
+        "claims": claim_views.claim_views(paper, ledger, chain, load_causes(layout.data / "claims")),
+        "experiments": overall.experiments(layout, config, ledger, chain),
+        "sections": overall.section_table(paper, chain),
+        "assumptions": overall.assumptions(paper, ledger, chain),
+        "stated": overall.stated(paper, ledger, chain),
+        "equations": overall.equations(layout, paper, ledger, chain),
+        "notebook": chain.notebook(paper),
+        "counts": counts,
+    }

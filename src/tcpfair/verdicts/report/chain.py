@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
+from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig, load_yaml
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.verdicts.claims.statement import Claim, load_claims
@@ -122,7 +122,7 @@ class Chain:
         return self._around(claim.id, first, equations, claim.experiments, self.command_of_claim(claim))
 
     def around_exhibit(self, exhibit: Exhibit, config: PaperConfig) -> Around:
-        behind = experiments_behind(config, [exhibit])
+        behind = config.behind(exhibit.experiments)
         ordered = [name for name in config.experiments if name in behind]
         return self._around(exhibit.id, exhibit.id, exhibit.uses, ordered, f"./reproduce figure {exhibit.id}")
 
@@ -152,11 +152,11 @@ class Chain:
         """The command that decides a claim: the exhibits that show it, and those whose experiments it needs too."""
         config = self.configs[claim.paper]
         chosen = [each for each in config.exhibits if each.id in claim.exhibits]
-        open_ = set(claim.experiments) - experiments_behind(config, chosen)
+        open_ = set(claim.experiments).difference(*(config.behind(each.experiments) for each in chosen))
         for exhibit in config.exhibits:
-            if open_ & experiments_behind(config, [exhibit]):
+            if open_.intersection(behind := config.behind(exhibit.experiments)):
                 chosen.append(exhibit)
-                open_ -= experiments_behind(config, [exhibit])
+                open_.difference_update(behind)
         if open_ or not chosen:
             return f"./reproduce --config papers={claim.paper}"
         names = ",".join(exhibit.id for exhibit in chosen)
@@ -175,18 +175,11 @@ class Chain:
 
     def exhibits_of_experiment(self, paper: str, name: str) -> list[str]:
         config = self.configs[paper]
-        return [each.id for each in config.exhibits if name in experiments_behind(config, [each])]
+        return [each.id for each in config.exhibits if name in config.behind(each.experiments)]
 
 
 def experiment_anchor(paper: str, name: str) -> str:
     return anchor(f"{paper}-x-{name}")
-
-
-def experiments_behind(config: PaperConfig, exhibits: Iterable[Exhibit]) -> set[str]:
-    """Experiments that some exhibits draw from, and those that give their weights."""
-    drawn = {name for exhibit in exhibits for name in exhibit.experiments}
-    rules = (config.experiments[name].weights for name in drawn)
-    return drawn | {rule.experiment for rule in rules if rule}
 
 
 def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:
@@ -222,7 +215,7 @@ def relative(layout: Layout, path: Path) -> str:
 
 def read_sections(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, list[Section]]:
     """The sections of each paper by ``data/sections.yaml``, with the claims that name them."""
-    listed = yaml.load((layout.data / "sections.yaml").read_text(encoding="utf-8"), SAFE_LOADER)
+    listed = load_yaml(layout.data / "sections.yaml")
     found = {}
     for paper, of_paper in claims.items():
         exhibit_section = {name: each["id"] for each in listed[paper] for name in each.get("exhibits", ())}

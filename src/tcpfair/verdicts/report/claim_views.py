@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 from markupsafe import Markup
 
 from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED, certainty_text
@@ -15,10 +14,8 @@ from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Around, Chain, Link
 from tcpfair.verdicts.report.exhibit_views import ExhibitView
-from tcpfair.verdicts.report.marks import Row, Table, badge, lines, link, links, table
+from tcpfair.verdicts.report.marks import Ledger, Row, Table, View, badge, lines, link, links, of_paper, table
 from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
-
-Ledger = dict[str, pd.DataFrame]
 
 # shown where no sentence fits the verdict of this run
 _NO_SENTENCE = {
@@ -63,10 +60,10 @@ class ClaimView:
 
 def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Cause]) -> list[ClaimView]:
     """The claims of one paper, in its order."""
-    verdicts = _of(ledger["claims"], paper).set_index("id").to_dict("index")
+    verdicts = of_paper(ledger["claims"], paper).set_index("id").to_dict("index")
     settings = _settings(ledger, paper)
     clauses: dict[str, list[ClauseView]] = {}
-    for row in _of(ledger["clauses"], paper).to_dict("records"):
+    for row in of_paper(ledger["clauses"], paper).to_dict("records"):
         clauses.setdefault(row["id"], []).append(_clause(row, settings.get((row["id"], row["clause"]), "")))
     views = []
     for claim in chain.claims[paper]:
@@ -75,7 +72,7 @@ def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Caus
         view = ClaimView(
             claim=claim,
             verdict=row["verdict"],
-            certainty=_certainty(row),
+            certainty=certainty_text(*(float(row[name] or "nan") for name in ("certainty", "settings_share"))),
             held=f"{row['held']} of {plural(int(row['clauses']), 'clause')} hold" if found else "not decided",
             cause=row["cause"],
             cause_says=causes[row["cause"]].says if row["cause"] else "",
@@ -89,10 +86,6 @@ def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Caus
         )
         views.append(view)
     return views
-
-
-def _certainty(row: dict[str, str]) -> str:
-    return certainty_text(*(float(row[name] or "nan") for name in ("certainty", "settings_share")))
 
 
 def _clause(row: dict[str, str], settings: str) -> ClauseView:
@@ -121,43 +114,27 @@ def _part_of(share: float, count: int) -> str:
 
 def _settings(ledger: Ledger, paper: str) -> dict[tuple[str, str], str]:
     """In which settings of the ensemble each clause of a paper holds, as a sentence, by claim and clause."""
-    found = _of(ledger["ensemble_clauses"], paper)
+    found = of_paper(ledger["ensemble_clauses"], paper)
     own = found[found["hypothesis"] == ""]
     return dict(zip(zip(own["id"], own["clause"], strict=True), own["decides"], strict=True))
 
 
-def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
-    return rows[rows["paper"] == paper]
-
-
-@dataclass(frozen=True)
-class HeadlineView:
-    """The conclusion of one paper's abstract: its verdict, how sure it is, the claims behind it and a figure of them."""
-
-    paper: str
-    says: str
-    verdict: str
-    sure: str  # what more runs would change, and what other values
-    claims: Markup
-    figure: ExhibitView | None
-
-
-def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[HeadlineView]:
-    """The conclusions, each with the first drawn figure that its claims name."""
+def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[View]:
+    """The conclusions, each with its verdict, how sure it is, its claims and the first drawn figure that they name."""
     views = []
     for row in ledger["headlines"].to_dict("records"):
         behind = row["claims"].split(";")
         named = [name for claim in chain.claims[row["paper"]] if claim.id in behind for name in claim.exhibits]
         confidence, share = (float(row[name] or "nan") for name in ("certainty", "settings_share"))
         views.append(
-            HeadlineView(
-                paper=row["paper"],
-                says=row["says"],
-                verdict=row["verdict"],
-                sure=_how_sure(row["verdict"], confidence, share),
-                claims=links(chain.claim(name) for name in behind),
-                figure=next((exhibits[name] for name in named if exhibits[name].image), None),
-            )
+            {
+                "paper": row["paper"],
+                "says": row["says"],
+                "verdict": row["verdict"],
+                "sure": _how_sure(row["verdict"], confidence, share),
+                "claims": links(chain.claim(name) for name in behind),
+                "figure": next((exhibits[name] for name in named if exhibits[name].image), None),
+            }
         )
     return views
 
@@ -176,10 +153,6 @@ def _how_sure(verdict: str, confidence: float, share: float) -> str:
     return " ".join(told)
 
 
-def _verdict(verdict: str, certainty: str) -> Markup:
-    return badge(verdict) + Markup(" <span class='muted'>{}</span>").format(certainty)
-
-
 # --- Tables over all claims ---------------------------------------------------------------------------------------
 
 
@@ -190,7 +163,7 @@ def claim_table(views: list[ClaimView]) -> Table:
             [
                 link(f"#{view.anchor}", view.claim.id),
                 view.claim.claim,
-                _verdict(view.verdict, view.certainty),
+                badge(view.verdict) + Markup(" <span class='muted'>{}</span>").format(view.certainty),
                 (Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")) + view.why,
                 links(view.exhibits),
             ],

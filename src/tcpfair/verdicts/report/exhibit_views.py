@@ -14,11 +14,9 @@ from tcpfair.runs.record import Record
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
 from tcpfair.verdicts.report.chain import Around, Chain, Link, relative
-from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
+from tcpfair.verdicts.report.marks import Ledger, Row, Table, badge, link, links, of_paper, table
 from tcpfair.verdicts.report.pages import fragment, size_px
 from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
-
-Ledger = dict[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def exhibit_views(
 ) -> list[ExhibitView]:
     """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, or empty."""
     listed = pd.concat([ledger["exhibits"], ledger["supplements"]]).set_index("exhibit").to_dict("index")
-    numbers = ledger["numbers"][ledger["numbers"]["paper"] == config.paper]
+    numbers = of_paper(ledger["numbers"], config.paper)
     printing = {each.id for each in config.exhibits} & set(numbers["exhibit"])
 
     def view(exhibit: Exhibit) -> ExhibitView:

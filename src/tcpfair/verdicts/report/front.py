@@ -11,10 +11,9 @@ import pandas as pd
 
 from tcpfair.verdicts.claims import margins
 from tcpfair.verdicts.claims.why import said
+from tcpfair.verdicts.report.marks import Ledger
 from tcpfair.verdicts.report.words import percent
 from tcpfair.verdicts.yardsticks import SHARE
-
-Ledger = dict[str, pd.DataFrame]
 
 
 class Facts:

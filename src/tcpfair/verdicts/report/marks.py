@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup, escape
@@ -29,6 +30,8 @@ COLOURS = {
 }
 
 Cell = str | int | float | Markup
+Ledger = dict[str, pd.DataFrame]  # its tables by name
+View = dict[str, Any]  # what a template shows
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ def links(pairs: Iterable[tuple[str, str]]) -> Markup:
 
 def code(text: str) -> Markup:
     return Markup("<code>{}</code>").format(text) if text else Markup("")
+
+
+def of_paper(table: pd.DataFrame, paper: str) -> pd.DataFrame:
+    """The rows of a table of the ledger that are of one paper."""
+    return table[table["paper"] == paper]
 
 
 def lines(*parts: str | Markup) -> Markup:

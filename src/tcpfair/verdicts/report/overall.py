@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 from markupsafe import Markup
@@ -14,8 +13,21 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.printed import OUTCOMES, key_text
-from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiment_anchor
-from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table, table_of
+from tcpfair.verdicts.report.chain import Chain, experiment_anchor
+from tcpfair.verdicts.report.marks import (
+    Bar,
+    Ledger,
+    Row,
+    Table,
+    View,
+    draw_bar,
+    lines,
+    link,
+    links,
+    of_paper,
+    table,
+    table_of,
+)
 from tcpfair.verdicts.report.marks import code as code_mark
 from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
@@ -29,8 +41,6 @@ _YARDSTICKS = {
     PERFECT: "a perfect model, which still differs from the published values as two repetitions do",
     SETTINGS: "all settings of the unstated values together, as one forecast (CRPS)",
 }
-
-Ledger = dict[str, pd.DataFrame]
 
 
 # --- Agreement with print -----------------------------------------------------------------------------------------
@@ -200,38 +210,21 @@ def _place(row: Mapping[str, str]) -> str:
 # --- Equations ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EquationView:
-    """One equation, typeset, with its function, its test and what uses it."""
-
-    id: str
-    mathml: Markup
-    function: str
-    test: str
-    correction: str
-    exhibits: list[Link]
-    claims: list[Link]
-    sections: list[Link]
-
-    @property
-    def anchor(self) -> str:
-        return anchor(self.id)
-
-
-def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[EquationView]:
-    """The equations of one paper."""
+def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[View]:
+    """The equations of one paper, typeset, each with its function, its test and what uses it."""
     tex = tex_of(layout)
     return [
-        EquationView(
-            id=row["id"],
-            mathml=Markup(typeset(tex[row["id"]])),
-            function=row["function"].removeprefix("tcpfair."),
-            test=row["test"].split("::")[-1],
-            correction=row["correction"],
-            exhibits=[chain.exhibit(name) for name in row["exhibits"].split(";") if name],
-            claims=[chain.claim(name) for name in chain.claims_of_equation(row["id"])],
-            sections=[chain.section(section) for section in chain.sections_of(row["id"])],
-        )
+        {
+            "id": row["id"],
+            "mathml": Markup(typeset(tex[row["id"]])),
+            "function": row["function"].removeprefix("tcpfair."),
+            "test": row["test"].split("::")[-1],
+            "correction": row["correction"],
+            "exhibits": [chain.exhibit(name) for name in row["exhibits"].split(";") if name],
+            "claims": [chain.claim(name) for name in chain.claims_of_equation(row["id"])],
+            "sections": [chain.section(section) for section in chain.sections_of(row["id"])],
+            "anchor": anchor(row["id"]),
+        }
         for row in ledger["equations"].to_dict("records")
         if row["id"].startswith(f"{paper}.")
     ]
@@ -240,32 +233,14 @@ def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[
 # --- Experiments and assumptions ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ExperimentView:
-    """One experiment: its lines of configuration, its assumptions and its trace, and what they lead to."""
+def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chain) -> list[View]:
+    """The experiments of one paper, the first being what all of them share.
 
-    paper: str
-    name: str
-    what: str
-    runs: str
-    lines: Lines | None
-    trace: Link | None
-    backend: str
-    code: str  # digest of the simulator
-    assumptions: Table | None
-    exhibits: list[Link]
-    claims: list[Link]
-
-    @property
-    def anchor(self) -> str:
-        return experiment_anchor(self.paper, self.name)
-
-
-def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chain) -> list[ExperimentView]:
-    """The experiments of one paper, the first being what all of them share."""
+    Each with its lines of configuration, its assumptions, its trace, the digest of its simulator, and what they lead to.
+    """
     paper = config.paper
-    plan = ledger["run_plan"][ledger["run_plan"]["paper"] == paper].set_index("experiment")
-    assumed = ledger["assumptions"][ledger["assumptions"]["paper"] == paper]
+    plan = of_paper(ledger["run_plan"], paper).set_index("experiment")
+    assumed = of_paper(ledger["assumptions"], paper)
     views = []
     for name in (ALL, *config.experiments):
         row = plan.loc[name] if name in plan.index else None
@@ -273,19 +248,20 @@ def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chai
         manifest = read_manifest(layout.root / trace) if trace else {}
         place = chain.traces.get((paper, name))
         views.append(
-            ExperimentView(
-                paper=paper,
-                name=name,
-                what=config.experiments[name].what if name != ALL else "what all experiments of the paper share",
-                runs=row["runs"] if row is not None else "",
-                lines=chain.lines.get((paper, name)),
-                trace=(place, trace) if place else None,
-                backend=manifest.get("backend", ""),
-                code=manifest.get(CODE, {}).get(code.SIMULATOR, "")[:12],
-                assumptions=_assumed(paper, name, assumed[assumed["experiment"] == name]),
-                exhibits=[chain.exhibit(each) for each in chain.exhibits_of_experiment(paper, name)],
-                claims=[chain.claim(each) for each in chain.claims_of_experiment(paper, name)],
-            )
+            {
+                "paper": paper,
+                "name": name,
+                "what": config.experiments[name].what if name != ALL else "what all experiments of the paper share",
+                "runs": row["runs"] if row is not None else "",
+                "lines": chain.lines.get((paper, name)),
+                "trace": (place, trace) if place else None,
+                "backend": manifest.get("backend", ""),
+                "code": manifest.get(CODE, {}).get(code.SIMULATOR, "")[:12],
+                "assumptions": _assumed(paper, name, assumed[assumed["experiment"] == name]),
+                "exhibits": [chain.exhibit(each) for each in chain.exhibits_of_experiment(paper, name)],
+                "claims": [chain.claim(each) for each in chain.claims_of_experiment(paper, name)],
+                "anchor": experiment_anchor(paper, name),
+            }
         )
     return views
 
@@ -312,7 +288,7 @@ def stated(paper: str, ledger: Ledger, chain: Chain) -> Table:
 
 
 def _settings(caption: str, values: pd.DataFrame, columns: dict[str, str], paper: str, chain: Chain) -> Table:
-    groups = values[values["paper"] == paper].groupby(["name", *columns.values()], sort=False)["experiment"]
+    groups = of_paper(values, paper).groupby(["name", *columns.values()], sort=False)["experiment"]
     rows = [
         Row([code_mark(name), *own, links(chain.experiment(paper, each) for each in names)], paper=paper)
         for (name, *own), names in groups
