@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import shutil
 
 import nbformat
@@ -11,10 +13,12 @@ from tcpfair import flow, simulate
 from tcpfair.errors import InputError
 from tcpfair.exhibits import packet_lab
 from tcpfair.exhibits.paper import Paper
-from tcpfair.files.layout import Layout
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.web.schema import schema
 from tests.test_lab import save, served
+from tests.web import node
 from tests.web.browser import MISSING, driven
-from tests.web.node import ROOT
+from tests.web.node import ROOT, needs_node
 from tests.web.shown import READY, SHOWN, natively
 
 RUN = (
@@ -24,8 +28,8 @@ FRAME = {"using": "css selector", "value": "iframe"}
 PRESET = 'open_paper("ogura").lab("loss_sweep", 3, protocol="Libra", loss_rate=0.003)'
 
 
-def opened(layout, keep=False):
-    return Paper.open("ogura", layout.source, "", "", keep)
+def opened(layout, keep=False, paper="ogura"):
+    return Paper.open(paper, layout.source, "", "", keep)
 
 
 def test_what_no_experiment_has_is_refused_in_one_line():
@@ -44,6 +48,32 @@ def test_an_executed_notebook_links_to_the_page_and_does_not_contain_it():
     page = opened(Layout(ROOT), keep={}).lab("loss_sweep", protocol="Reno").data
     assert 'src="../lab.html?embed#preset=ogura/loss_sweep&amp;protocol=Reno&amp;replicate=0"' in page
     assert len(page) < 1000
+
+
+@needs_node
+def test_the_page_reads_every_axis_that_a_notebook_can_name():
+    """Each value of each axis, as an address holds it."""
+    asked, known = [], {}
+    for name in PAPERS:
+        paper = opened(Layout(ROOT), {}, name)
+        for experiment, about in paper.config.experiments.items():
+            for axis, values in about.grid.items():
+                known |= {(axis, value): (paper, experiment) for value in values.value}
+    for (axis, value), (paper, experiment) in known.items():
+        [fragment] = re.findall(r'embed#([^"]+)', paper.lab(experiment, **{axis: value}).data)
+        asked.append(html.unescape(fragment))
+    script = """const { readFileSync } = require("node:fs");
+    globalThis.tcpfair = {};
+    const used = ["expand", "dom", "measures", "analysis", "scenario", "presets", "copy"];
+    for (const name of used) require(`./src/tcpfair/web/static/${name}.js`);
+    const { schema, asked, axes } = JSON.parse(readFileSync(0, "utf8"));
+    tcpfair.schema = schema;
+    const read = asked.map((fragment, k) => tcpfair.presets.named(schema, `#${fragment}`).preset.point[axes[k]]);
+    console.log(JSON.stringify(read));"""
+    axes = [axis for axis, _ in known]
+    [read] = node.run(script, stdin={"schema": schema(Layout(ROOT)), "asked": asked, "axes": axes})
+    assert len(read) > 100
+    assert read == [value for _, value in known]
 
 
 def test_without_the_page_the_notebook_shows_how_to_build_it(tmp_path):

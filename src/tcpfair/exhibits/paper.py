@@ -135,7 +135,8 @@ class Paper(Board):
                 raise unknown(f"experiment {experiment!r}: {axis}", value, chosen.grid[axis].value)
         if not 0 <= replicate < chosen.runs.value:
             raise InputError(f"replicate: must be from 0 to {chosen.runs.value - 1}, got {replicate}")
-        asked = {"preset": f"{self.config.paper}/{experiment}", **point, "replicate": replicate}
+        values = {axis: str(value).lower() if isinstance(value, bool) else value for axis, value in point.items()}
+        asked = {"preset": f"{self.config.paper}/{experiment}", **values, "replicate": replicate}
         return packet_lab.frame(self.layout, urlencode(asked, safe="/"), linked=self.keep)
 
     def _find(self, name: str) -> Exhibit:

@@ -35,9 +35,8 @@ from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps, service_time_s
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from IPython.display import HTML
 
-    from tcpfair.exhibits import run_panels
+    from tcpfair.exhibits import packet_lab, run_panels
 
 Floats = npt.NDArray[np.float64]
 Number: TypeAlias = "float | Sequence[float] | range | npt.NDArray[Any] | None"
@@ -560,7 +559,7 @@ class Run:
         self._refer("self")
         return draw(self, LABELS)
 
-    def lab(self) -> HTML:
+    def lab(self) -> packet_lab.HTML:
         """A single run in the packet lab, for a notebook in a checkout that ``./reproduce`` has built."""
         with _extra("plot"):
             from tcpfair.exhibits import packet_lab
