@@ -44,8 +44,8 @@ DISCUSSED = "guest_claims.yaml"
 
 @dataclass(frozen=True)
 class Compared:
-    """The claims of all plans: their clauses, whose rows printed rows resemble, what is said of disagreements, and the papers
-    that lack runs of the guest."""
+    """The claims of all plans: their clauses, whose rows printed rows resemble, what is said of disagreements, and the
+    experiments that lack runs of the guest."""
 
     judged: Sequence[Judged] = ()
     resembling: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -72,14 +72,16 @@ def compare(layout: Layout, engine: Sequence[Part]) -> Compared:
     samples, about = papers.shipped(layout)
     found, resembling, missing = [], [], []
     for paper, scaled in plans.items():
-        wanted = {spec.key for name in scaled.plan.experiments for spec in scaled.guest_specs(name)}
-        if not wanted <= set(about.get("runs", ())):
-            missing.append(paper)
+        names = papers.complete(scaled, set(about.get("runs", ())))
+        missing += [f"{paper}/{name}" for name in scaled.plan.experiments if name not in names]
+        if not names:
             continue
-        of = sources(layout, scaled, [each for each in engine if each.kind == papers.KIND], samples)
+        parts = [each for each in engine if each.kind == papers.KIND]
+        of = sources(layout, papers.only(scaled, names), parts, samples)
         found += judged(layout, paper, of)
         resembling.append(resemblances(layout, paper, of))
-    said = discussions(layout, [each.claim.id for each in found]) if not missing else {}
+    known = [claim.id for paper in plans for claim in load_claims(layout.data / "claims" / f"{paper}.yaml")]
+    said = discussions(layout, known) if plans else {}
     rows = pd.concat(resembling, ignore_index=True) if resembling else pd.DataFrame()
     return Compared(found, rows, said, missing)
 
@@ -182,7 +184,7 @@ def differs(by_source: Mapping[str, Decided]) -> str:
 
 
 def discussions(layout: Layout, known: Sequence[str]) -> dict[str, str]:
-    """Claim -> what is to be said of a disagreement. Raises InputError for a claim that is not ``known``."""
+    """Claim -> what is to be said of a disagreement. Raises InputError for one of a claim that is not ``known``."""
     path = layout.validated / DISCUSSED
     found = load_yaml(path) if path.is_file() else {}
     for name, text in found.items():
@@ -210,7 +212,8 @@ def resemblances(layout: Layout, paper: str, of: Mapping[str, Source]) -> pd.Dat
         for label, other in change.protocols.items():
             for name in change.experiments:
                 source = of[GUEST].config.experiments.get(name)
-                if source and source.weights and {label, other} <= set(source.grid["protocol"].value):
+                is_pair = source and any("protocol" in flow for flow in source.flows)
+                if is_pair and {label, other} <= set(source.grid["protocol"].value):
                     about = {"hypothesis": hypothesis, "experiment": name, "label": label, "other": other}
                     rows += [about | row for row in _distances(printed, of, name, label, other)]
     return pd.DataFrame(rows)

@@ -315,7 +315,7 @@ def _in_words(plan: papers.Plan) -> str:
 
 def claim_lines(of: claims.Compared) -> list[str]:
     """How often the guest sides with the engine and with print, and whose row each printed row resembles, as sentences."""
-    lines = [f"{paper}: runs of the guest are missing" for paper in of.missing]
+    lines = [f"{name}: runs of the guest are missing" for name in of.missing]
     rows = of.clauses
     for paper, own in rows.groupby("paper", sort=False):
         decided = {source: own[f"{source}_outcome"].isin([HOLDS, FAILS]) for source in claims.SOURCES}

@@ -35,6 +35,7 @@ from tcpfair.validation.shipped import folder
 KIND = "papers"  # of parts
 SCALED, AS_KERNEL = "scaled", "as_kernel"  # readings of a plan
 READINGS = (SCALED, AS_KERNEL)
+_WEIGHTED = ("nru", "stability", "convergence")  # groups of measures that need NRU weights
 _BYTES = ["delivered_bytes", "received_bytes"]
 _COLUMNS = ["key", "flow_id", "t_s", *_BYTES]
 
@@ -80,6 +81,28 @@ class Scaled:
 def config_file(layout: Layout) -> Path:
     """The file with the plans."""
     return layout.config / "guest_papers.yaml"
+
+
+def only(scaled: Scaled, names: Collection[str]) -> Scaled:
+    """The plan of some of its experiments; without the measures that need weights where the self-pairs are not among them."""
+
+    def unweighted(experiment: Experiment) -> Experiment:
+        if not experiment.weights or experiment.weights.experiment in names:
+            return experiment
+        left = [name for name in experiment.measures if name not in _WEIGHTED]
+        return experiment.model_copy(update={"weights": None, "measures": left})
+
+    def fewer(config: PaperConfig) -> PaperConfig:
+        return config.model_copy(update={"experiments": {name: unweighted(config.experiments[name]) for name in names}})
+
+    plan = scaled.plan.model_copy(update={"experiments": {name: scaled.plan.experiments[name] for name in names}})
+    readings = {name: fewer(config) for name, config in scaled.readings.items()}
+    return Scaled(scaled.paper, plan, fewer(scaled.whole), readings)
+
+
+def complete(scaled: Scaled, runs: Collection[str]) -> list[str]:
+    """The experiments of which all of the guest's runs are among ``runs``."""
+    return [name for name in scaled.plan.experiments if all(spec.key in runs for spec in scaled.guest_specs(name))]
 
 
 def plans(layout: Layout) -> dict[str, Scaled]:
