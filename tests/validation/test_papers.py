@@ -124,6 +124,17 @@ def test_the_guest_can_do_every_run():
             guest.check(spec.scenario)
 
 
+def test_experiments_count_that_are_complete_and_pairs_without_self_pairs_have_no_weights():
+    scaled = papers.plans(LAYOUT)["bhatti2009"]
+    first = {spec.key for spec in scaled.guest_specs("pair_ccid2_first")}
+    assert papers.complete(scaled, first) == ["pair_ccid2_first"]
+    assert papers.complete(scaled, set(list(first)[1:])) == []
+    experiment = papers.only(scaled, ["pair_ccid2_first"]).readings[AS_KERNEL].experiments["pair_ccid2_first"]
+    assert experiment.weights is None and experiment.measures == ["throughput", "jfi"]
+    both = papers.only(scaled, ["self", "pair_ccid2_first"]).whole.experiments["pair_ccid2_first"]
+    assert both.weights.experiment == "self" and "nru" in both.measures
+
+
 def test_what_is_kept_of_a_run_gives_the_metrics_of_its_trace(layout):
     scaled = tiny(layout)
     config = scaled.readings[AS_KERNEL]
