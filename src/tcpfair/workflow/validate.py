@@ -146,8 +146,9 @@ def run_tool(
     try:
         _make(layout, parts, cores, profile, yes, say)
     finally:  # of an interrupted run too, the experiments that are complete
-        if set(plans) & set(chosen):
-            papers.ship(layout, [part for part in of_papers if part.is_kept()])
+        kept = [part for part in of_papers if part.is_kept()]
+        if kept and set(plans) & set(chosen):
+            papers.ship(layout, kept)
             say(f"written   {papers.files(layout)[0].relative_to(layout.root)}")
         for name in right:
             own = [part for part in parts if part.experiment == name]
