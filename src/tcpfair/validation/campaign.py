@@ -22,7 +22,7 @@ from tcpfair.runs import code, shards, store
 from tcpfair.runs.outputs import Parts, part
 from tcpfair.sources import simulator
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, Window, chosen, digests_of, label_of, windows
+from tcpfair.validation.scenarios import ENGINE, GUEST, Window, chosen, digests_of, label_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -103,7 +103,7 @@ def store_of(layout: Layout) -> Path:
 
 
 def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experiments: Iterable[str]) -> list[Part]:
-    """The parts of some experiments in one simulator."""
+    """The parts of some experiments in one simulator; of the guest, a part for each run."""
     selection = chosen(config, kind, backend)
     origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
     found = []
@@ -117,7 +117,10 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
             made_from = {"scenarios": own, "windows": part(windows_s), **origin}
             if backend == ENGINE:
                 made_from["code"] = part(store.code_behind(store.asked(specs)))
-            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), made_from))
+            whole = Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), made_from)
+            # a kill of the guest loses a run, not all of an algorithm
+            one_by_one = (replicates(whole, spec.replicate, spec.replicate + 1) for spec in specs)
+            found += one_by_one if backend == GUEST else [whole]
     return found
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs import code
+from tcpfair.runs import code, ensemble_table
+from tcpfair.runs.ensemble import FURTHER
 from tcpfair.runs.outputs import Parts, files_part, part
-from tcpfair.validation import agreement, campaign, chance, drawn, shipped
+from tcpfair.validation import agreement, campaign, chance, claims, drawn, papers, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.measures import CURVE_COLUMNS
 from tcpfair.validation.scenarios import ENGINE, KINDS, WHOLE, config_file, config_of
@@ -33,6 +34,7 @@ class Comparison:
     ``kernels`` has the same for real kernels by kind of validation: recordings of `tcpfair.sources.testbed` on the scenarios of
     ``config/testbed.yaml``, and runs of `tcpfair.sources.guest` on those of ``config/guest.yaml``. Recordings scatter by what the
     machine did meanwhile: a difference is within their spread, or has a line in ``data/validation/explanations.yaml``.
+    ``claims`` are those of the papers, from the guest's runs of their experiments.
     """
 
     config: PaperConfig
@@ -42,6 +44,7 @@ class Comparison:
     flows: pd.DataFrame
     pairs: pd.DataFrame
     kernels: dict[str, Comparison] = field(default_factory=dict)
+    claims: claims.Compared = field(default_factory=claims.Compared)
 
     @property
     def every(self) -> list[Comparison]:
@@ -82,18 +85,20 @@ def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs: for the comparison with other simulators, and with kernels."""
+    """All that the engine runs: for the comparison with other simulators and with kernels, and of the papers' plans."""
     configs = {WHOLE: config, **kernel_configs(layout)}
-    return [
+    compared = [
         each for kind, own in configs.items() for each in campaign.parts(layout, own, kind, ENGINE, own.experiments)
     ]
+    return compared + papers.engine_parts(layout, papers.plans(layout))
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
     """Compare what the engine's parts keep with what is shipped."""
     reasons = explanations(layout, config)
     kernels = {kind: _compared(layout, own, kind, engine, reasons) for kind, own in kernel_configs(layout).items()}
-    return replace(_compared(layout, config, WHOLE, engine, reasons), kernels=kernels)
+    whole = _compared(layout, config, WHOLE, engine, reasons)
+    return replace(whole, kernels=kernels, claims=claims.compare(layout, engine))
 
 
 def _compared(
@@ -132,11 +137,15 @@ def _compared(
 
 def made_from(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:
     """What the comparison and its page are made from."""
+    plans = papers.plans(layout)
+    judged = [layout.data / "claims" / f"{name}.yaml" for name in plans] + [papers.config_file(layout)] * bool(plans)
+    judged += [path for name in plans for path in ensemble_table.paths(layout.ensembles, f"{name}{FURTHER}")]
     return {
         "engine": part({f"{each.kind}/{each.name}": each.made_from for each in engine}),
         "configuration": files_part(
             layout.root, [path for path in (config_file(layout, kind) for kind in KINDS) if path.is_file()]
         ),
         "shipped": files_part(layout.root, sorted(layout.validated.rglob("*.*"))),
+        "papers": files_part(layout.root, [path for path in judged if path.is_file()]),
         "code": code.of_rooms(*CODE),
     }

@@ -15,12 +15,13 @@ from tcpfair.files.layout import Layout
 from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.validation import chance, drawn
+from tcpfair.validation import chance, claims, drawn, papers
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison, kernel_configs
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import ENGINE, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
+from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
+from tcpfair.verdicts.claims.decision import FAILS, HOLDS
 from tcpfair.verdicts.report.marks import Bar, bar_of
 from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS
@@ -32,6 +33,12 @@ LISTED = 8  # unexplained rows named on the screen
 # metrics with a bar, in the order of the overview
 _PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
 _PANELS = 5  # of a figure of shares
+_SOURCE_TITLES = {
+    claims.FULL: "at full size",
+    claims.SCALED: "scaled",
+    claims.AS_KERNEL: "scaled, as Linux 6.1",
+    GUEST: "Linux 6.1, scaled",
+}
 WORST = 12  # flows of random dumbbells that the page names
 
 
@@ -63,6 +70,7 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     kernels = kernel_configs(layout)
     tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "pairs"]
     tables += [name for kind in kernels for name in (kind, f"{kind}_runs")]
+    tables += ["claims", "resembling"]
     names = [f"{table}.csv" for table in tables]
     names += [file for figure in _figures(config, kernels) for file in figure.files]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
@@ -84,6 +92,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     }
     for kind, kernel in comparison.kernels.items():
         tables |= {kind: rounded(kernel.rows), f"{kind}_runs": kernel.runs(*kernel.engine)}
+    tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
     for name, table in tables.items():
         write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     shown = map(_row_view, _judged(comparison.rows))
@@ -92,6 +101,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
         "stack": stack_of(comparison.config),
         "kernels": [_kernel_view(kind, kernel) for kind, kernel in comparison.kernels.items()],
+        "claims": claims_view(layout, comparison.claims),
         "missing": missing_lines(comparison),
         "figures": _drawn(place, comparison),
         "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
@@ -249,6 +259,93 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+# --- Claims of the papers -----------------------------------------------------------------------------------------
+
+
+def claims_view(layout: Layout, of: claims.Compared) -> dict[str, Any]:
+    """What the page shows of the papers' claims: a row for each, with its verdict by source, and the lines of `claim_lines`."""
+    rows, verdicts = [], baseline_verdicts(layout) if of.judged else {}
+    for each in of.judged:
+        own = each.clauses.to_dict("records")
+        rows.append(
+            {
+                "id": each.claim.id,
+                "claim": each.claim.claim,
+                "ledger": verdicts.get(each.claim.id, ""),
+                "clauses": [{**row, "cells": [_clause_cell(row, source) for source in claims.SOURCES]} for row in own],
+                "verdicts": [each.verdicts.get(source, "") for source in claims.SOURCES],
+                "differs": sorted({row["differs"] for row in own if row["differs"]}),
+                "discussed": of.discussed.get(each.claim.id, ""),
+            }
+        )
+    plans = papers.plans(layout)
+    return {
+        "rows": rows,
+        "titles": [_SOURCE_TITLES[source] for source in claims.SOURCES],
+        "lines": claim_lines(of),
+        "plans": [(name, _in_words(scaled.plan)) for name, scaled in plans.items()],
+        "resembling": of.resembling.to_dict("records"),
+        "source_titles": _SOURCE_TITLES,
+    }
+
+
+def baseline_verdicts(layout: Layout) -> dict[str, str]:
+    """The verdicts of the accepted ledger."""
+    return pd.read_csv(layout.data / "expected" / "verdicts.csv", dtype=str).set_index("id")["verdict"].to_dict()
+
+
+def _clause_cell(row: dict[str, Any], source: str) -> str:
+    """``holds (0.95; 10 of 12 runs)`` of a clause."""
+    outcome, value, runs, share = (row[f"{source}_{what}"] for what in ("outcome", "value", "runs", "share"))
+    if not isinstance(outcome, str):
+        return "–"
+    return f"{outcome} ({value:.2f}; {share * runs:.0f} of {runs:.0f} runs)"
+
+
+def _in_words(plan: papers.Plan) -> str:
+    """``capacity_bps 1e+07, duration_s 60, rtt_ms 25, 50``."""
+    values = {**plan.settings, **plan.grid, "guest_runs": plan.guest_runs}
+    return "; ".join(f"{name} {value.value}" for name, value in values.items())
+
+
+def claim_lines(of: claims.Compared) -> list[str]:
+    """How often the guest sides with the engine and with print, and whose row each printed row resembles, as sentences."""
+    lines = [f"{name}: runs of the guest are missing" for name in of.missing]
+    rows = of.clauses
+    for paper, own in rows.groupby("paper", sort=False):
+        decided = {source: own[f"{source}_outcome"].isin([HOLDS, FAILS]) for source in claims.SOURCES}
+        counts = []
+        for source in claims.SOURCES[:-1]:
+            both = decided[source] & decided[GUEST]
+            same = both & (own[f"{source}_outcome"] == own[f"{GUEST}_outcome"])
+            counts.append(f"{same.sum()} of {both.sum()} with the engine {_SOURCE_TITLES[source]}")
+        printed = own["in_print"].isin([True, False]) & decided[GUEST]
+        sides = printed & ((own[f"{GUEST}_outcome"] == HOLDS) == (own["in_print"] == True))  # noqa: E712 (object column)
+        counts.append(f"{sides.sum()} of {printed.sum()} with print")
+        lines.append(f"{paper}: of {len(own)} clauses, {TITLES[GUEST]} agrees in {', '.join(counts)}")
+    return lines + [_resembling_line(own) for _, own in _by_row(of.resembling)]
+
+
+def _by_row(rows: pd.DataFrame) -> Iterable[tuple[Any, pd.DataFrame]]:
+    return rows.groupby(["hypothesis", "experiment", "label", "other"], sort=False) if len(rows) else ()
+
+
+def _resembling_line(own: pd.DataFrame) -> str:
+    """One sentence on a hypothesis that a protocol was another one, from the guest and from the engine."""
+    of, row = own.set_index("source"), own.iloc[0]
+    distance = {row["label"]: of.loc[GUEST, "to_label"], row["other"]: of.loc[GUEST, "to_other"]}
+    near, far = sorted(distance, key=distance.get)
+    says = [
+        f"{_SOURCE_TITLES[source]} {of.loc[source, 'nearer_other']} of {of.loc[source, 'runs']}"
+        for source in claims.SOURCES
+    ]
+    label, other = row["label"], row["other"]
+    off = f"{distance[near]:.3f} and {distance[far]:.3f}, mean distance of the share of flow 1"
+    sides = f"the published {label} row is nearer to the guest's {near} row than to its {far} row ({off})"
+    counts = f"single runs in which {other} is nearer: {', '.join(says)}"
+    return f"{row['hypothesis']}, {row['experiment']}: {sides}; {counts}"
+
+
 # --- Figures ------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +488,7 @@ def summary(comparison: Comparison) -> str:
         lines.append(f"unexplained {row_name(row)}: {means}")
     if len(unexplained) > LISTED:
         lines.append(f"           and {len(unexplained) - LISTED} more")
+    lines += [f"claims     {line}" for line in claim_lines(comparison.claims)]
     return "\n".join([*lines, *missing_lines(comparison)])
 
 

@@ -44,11 +44,11 @@ class Selection:
     def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
         """The chosen runs of an experiment. A cut run is the beginning of the whole one: starts stay as they are."""
         of_config = drawn.specs if drawn.is_drawn(config, experiment) else run_specs
-        return [
-            self._fitted(spec)
-            for spec in of_config(config, experiment)
-            if spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}")
-        ]
+        return [self._fitted(spec) for spec in of_config(config, experiment) if self.wants(experiment, spec)]
+
+    def wants(self, experiment: str, spec: RunSpec) -> bool:
+        """Whether a run of an experiment is among the chosen ones."""
+        return spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}")
 
     def _fitted(self, spec: RunSpec) -> RunSpec:
         if self.flow:

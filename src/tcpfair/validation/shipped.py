@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -79,7 +79,7 @@ def still_right(
     layout: Layout, config: PaperConfig, backend: str, experiment: str, selection: Selection, origin: dict[str, str]
 ) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Runs and curves, by algorithm, of the shipped results of an experiment that ``origin`` (tool and code) made from the
-    present scenarios, whatever became of the other algorithms."""
+    present scenarios, whatever became of the other algorithms. The selection may have further replicates."""
     entry = read_provenance(layout, backend).get(experiment)
     if entry is None or any(entry[name] != value for name, value in origin.items()):
         return {}
@@ -88,11 +88,12 @@ def still_right(
     curves = pd.read_parquet(place / "curves.parquet").query("experiment == @experiment")
     # as they were before they were stored in 32 bits
     curves = curves.astype({"t_s": float, "cwnd_pkts": float}).round({"t_s": 4, "cwnd_pkts": 1})
-    return {
-        label: (runs[runs["label"] == label], curves.loc[curves["label"] == label, CURVE_COLUMNS[1:]])
-        for label, own in digests_of(config, experiment, selection).items()
-        if entry["scenarios"].get(label) == own
-    }
+    found = {}
+    for label, own in runs.groupby("label"):
+        same_runs = replace(selection, replicates={"*": own["replicate"].nunique()})
+        if entry["scenarios"].get(label) == digests_of(config, experiment, same_runs).get(label):
+            found[label] = own, curves.loc[curves["label"] == label, CURVE_COLUMNS[1:]]
+    return found
 
 
 def faults(layout: Layout, config: PaperConfig) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -16,10 +16,11 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import outputs, shards
-from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, recordings, shipped
+from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, papers, recordings, shipped
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import (
     ENGINE,
+    GUEST,
     KINDS,
     QUICK,
     TESTBED,
@@ -50,7 +51,19 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
         parts = campaign.parts(layout, config, kind, backend, [experiment])
         return config, {part.shard_name: part for part in parts}
 
+    @functools.cache
+    def of_papers(backend: str) -> tuple[dict[str, papers.Scaled], dict[str, Part]]:
+        plans = papers.plans(layout)
+        return plans, {part.shard_name: part for part in papers.parts(layout, plans, backend)}
+
     def make(name: str) -> Made:
+        kind, backend, experiment = name.split("/")[:3]
+        if kind == papers.KIND:
+            plans, parts = of_papers(backend)
+            if name not in parts:
+                raise InputError(executor.EDITED)
+            papers.make(plans[experiment], parts[name])
+            return Made()
         config, parts = of(*name.split("/")[:3])
         if name not in parts:
             raise InputError(executor.EDITED)
@@ -87,7 +100,7 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
         _make(layout, todo, cores, profile, say=say)
         page.write(layout, comparison.compare(layout, config, engine), made_from)
-        for kind in KINDS:
+        for kind in (*KINDS, papers.KIND):
             shards.discard_others(campaign.store_of(layout) / kind / ENGINE, {part.file for part in engine})
     return page.summary_file(layout).read_text()
 
@@ -112,19 +125,32 @@ def run_tool(
     kind = kind_of(tool)
     config = config_of(layout, kind)
     selection = whole(config, tool)
-    chosen = chosen_experiments(config, selection, tool, experiments)
+    plans = papers.plans(layout) if tool == GUEST else {}
+    chosen = chosen_experiments(config, selection, tool, experiments, plans)
     origin = campaign.provenance(config, tool)
-    parts = campaign.parts(layout, config, kind, tool, chosen)
-    right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in chosen}
+    parts = campaign.parts(layout, config, kind, tool, [name for name in chosen if name not in plans])
+    right = {each.experiment: {} for each in parts}
+    for name in right:
+        right[name] = shipped.still_right(layout, config, tool, name, selection, origin)
     for part in parts:
         if part.label in right[part.experiment] and not part.is_kept():
-            part.keep(*right[part.experiment][part.label])
+            runs, curves = right[part.experiment][part.label]
+            own = runs[runs["replicate"].isin([spec.replicate for spec in part.specs])]
+            if len(own) == len(part.specs):
+                part.keep(own, curves if 0 in own["replicate"].to_numpy() else curves.iloc[:0])
+    of_papers = papers.guest_parts(layout, plans) if plans else []
+    papers.restore(layout, of_papers)
+    parts += [part for part in of_papers if part.experiment in chosen]
     n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
     try:
         _make(layout, parts, cores, profile, yes, say)
     finally:  # of an interrupted run too, the experiments that are complete
-        for name in chosen:
+        kept = [part for part in of_papers if part.is_kept()]
+        if kept and set(plans) & set(chosen):
+            papers.ship(layout, kept)
+            say(f"written   {papers.files(layout)[0].relative_to(layout.root)}")
+        for name in right:
             own = [part for part in parts if part.experiment == name]
             if all(part.is_kept() for part in own):
                 results = campaign.joined(config, name, own)
@@ -137,9 +163,11 @@ def run_tool(
                 shards.discard_others(place, {part.file for part in own})
 
 
-def chosen_experiments(config: PaperConfig, selection: Selection, tool: str, wanted: Sequence[str]) -> list[str]:
-    """The requested experiments, in the order of the configuration; InputError for one that the tool lacks."""
-    known = [name for name in config.experiments if selection.specs(config, name)]
+def chosen_experiments(
+    config: PaperConfig, selection: Selection, tool: str, wanted: Sequence[str], papers: Iterable[str] = ()
+) -> list[str]:
+    """The requested experiments, in the order of the configuration, and ``papers``; InputError for one that the tool lacks."""
+    known = [*(name for name in config.experiments if selection.specs(config, name)), *papers]
     for name in wanted:
         if name not in known:
             raise InputError(f"--experiments {name}: unknown to {TITLES[tool]}; known are {', '.join(known)}")
