@@ -162,10 +162,10 @@ def test_a_failure_stands_in_the_place_of_the_older_picture(paper, layout, monke
     figure = layout.figures("bhatti2009") / "fig08"
     before = {suffix: figure.with_suffix(suffix).read_bytes() for suffix in (".csv", ".svg", ".png")}
 
-    def broken(*_):
+    def broken(context):
         raise ZeroDivisionError(f"{layout.root}/a $bug$")
 
-    monkeypatch.setitem(KINDS, "metric_lines", Kind(broken, KINDS["metric_lines"].is_table, None))
+    monkeypatch.setitem(KINDS, "metric_lines", Kind(broken, KINDS["metric_lines"].is_table))
     exhibit = paper.context.paper.exhibit("bhatti2009.fig8")
     monkeypatch.setitem(exhibit.__dict__, "options", {})
     paper.show("fig08")

@@ -95,7 +95,9 @@ class Findings:
             "within the scatter": ("within_scatter", "numbers"),
             "inside the settings": ("inside", "in_ensemble"),
         }
-        shares = {name: (table[count] / table[of]).map(percent) for name, (count, of) in parts.items()}
+        shares = {
+            name: (table[count] / table[of].where(table[of] > 0)).map(percent) for name, (count, of) in parts.items()
+        }
         return table[["numbers"]].rename(columns={"numbers": "compared"}).assign(**shares)
 
     def conclusions(self) -> pd.DataFrame:

@@ -273,7 +273,7 @@ def load_yaml(path: Path) -> dict:
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file says, parsed once as long as it stays the same; InputError naming file and line."""
+    """The content of a YAML file, parsed once while it does not change; InputError naming file and line."""
     try:
         text = read_small(path).decode()
     except FileNotFoundError:

@@ -122,4 +122,4 @@ def test_a_gap_between_polls_is_refused():
 
 
 def test_a_queue_that_nobody_watched_is_refused():
-    assert any("was not watched" in line for line in faults(link=queue().head(1)))
+    assert any("was not polled" in line for line in faults(link=queue().head(1)))
