@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import write_whole
@@ -22,7 +22,7 @@ from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.measures import measure
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_paper, load_yaml
-from tcpfair.papers.scenario import one_line
+from tcpfair.papers.scenario import Strict, validated
 from tcpfair.runs import store
 from tcpfair.runs.outputs import part
 from tcpfair.runs.trace import Trace
@@ -40,10 +40,8 @@ _BYTES = ["delivered_bytes", "received_bytes"]
 _COLUMNS = ["key", "flow_id", "t_s", *_BYTES]
 
 
-class Plan(BaseModel):
+class Plan(Strict):
     """What replaces the values of a paper."""
-
-    model_config = ConfigDict(extra="forbid")
 
     settings: dict[str, Value] = Field(default_factory=dict)
     flow: dict[str, Value] = Field(default_factory=dict)
@@ -118,10 +116,7 @@ def _scaled(layout: Layout, name: str, values: object, guest: PaperConfig, path:
     where = f"{path.relative_to(layout.root)}: {name}"
     if name not in PAPERS:
         raise unknown(f"{where}: paper", name, PAPERS)
-    try:
-        plan = Plan.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    plan = validated(Plan, values, where)
     paper = load_paper(layout.paper_config(name))
     for what, names, known in (
         ("experiments", plan.experiments, paper.experiments),

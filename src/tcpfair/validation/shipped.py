@@ -1,7 +1,7 @@
 """What other simulators gave, as the repository ships it: ``data/validation/<simulator>/``.
 
 A CSV of per-run metrics for each experiment, ``curves.parquet`` with some windows over time, and ``provenance.json``, which
-which has for each experiment the tool and the code that made it, and of each algorithm in it from which scenarios.
+has for each experiment the tool and the code that made it, and of each algorithm in it from which scenarios.
 """
 
 from __future__ import annotations

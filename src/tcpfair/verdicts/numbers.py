@@ -67,7 +67,7 @@ def write(
 
 
 def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
-    """The numbers of one exhibit, in the order of ``data/cells.yaml``; numbers said of many cells follow in print's order.
+    """The numbers of one exhibit, in the order of ``data/cells.yaml``; numbers that cover many cells follow in the paper's order.
 
     Raises InputError when a rule is wrong, or when what it needs was not measured.
     """

@@ -1,6 +1,6 @@
 """The numbers the papers print, how far reproduced numbers lie from them, and which belong to an exhibit.
 
-This is the only module that reads ``data/published``: nothing that computes or draws knows what was printed.
+This is the only module that reads ``data/published``: code that computes or draws has no access to published values.
 A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt_ms=100`` and a metric.
 """
 
@@ -225,7 +225,7 @@ class Deviation(NamedTuple):
 def within(printed: str, reproduced: float | str | None, metric: str, tolerances: Mapping[str, Tolerance]) -> Deviation:
     """Does a reproduced number agree with the printed one?
 
-    `printed` is the text in print, empty or ``-`` where the paper prints a dash. `reproduced` is a number in the
+    `printed` is the published text, empty or ``-`` where the paper prints a dash. `reproduced` is a number in the
     unit of the printed one, a case letter, NaN or ``-`` when it was computed and has no value, and None when
     nothing was computed. `error` is reproduced - printed, None where either has no value.
     Raises InputError when the metric has no tolerance.
@@ -329,7 +329,7 @@ class Counted(NamedTuple):
     within: int
     compared: int
     not_computed: int
-    in_text: int  # stand in the text, not in the exhibit that they are counted for
+    in_text: int  # are in the text, not in the exhibit that they are counted for
 
     @property
     def outside(self) -> int:

@@ -1,4 +1,4 @@
-"""How far two honest repetitions of a printed table lie apart, and the tolerances that follow from it.
+"""How much two independent repetitions of a printed table differ, and the tolerances that follow from it.
 
 A tolerance ought to be the papers' own scatter rather than taste. For each metric the distances of pairs of repetitions
 come from the first of these sources that has any:

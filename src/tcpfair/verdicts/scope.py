@@ -1,12 +1,12 @@
-"""What one run was asked for: the part of the papers that the ledger judges.
+"""What one run was requested to build: the part of the papers that the ledger judges.
 
 A run may ask for some papers only, or for some exhibits (``only``). The ledger then has the tables of the papers that are
 concerned, and in them counts
 
-* an exhibit when it was asked for, and its numbers with it; any other is ``pending``, whatever an earlier run left;
-* a claim when all its experiments are among those of the exhibits that were asked for (weights included), so that it can
+* an exhibit when it was requested, and its numbers with it; any other is ``pending``, whatever an earlier run left;
+* a claim when all its experiments are among those of the exhibits that were requested (weights included), so that it can
   be decided from what this run had measured; a closed form, which has no experiments, when an exhibit that shows it was
-  asked for. Any other claim is ``not run``.
+  requested. Any other claim is ``not run``.
 
 What does not count takes no part in what moved since the baseline.
 """
@@ -24,7 +24,7 @@ from tcpfair.verdicts.claims.statement import Claim
 
 @dataclass(frozen=True)
 class Scope:
-    """The papers concerned, the ids of the exhibits asked for, and (paper, experiment) of all that they draw from."""
+    """The papers concerned, the ids of the requested exhibits, and (paper, experiment) of all that they draw from."""
 
     papers: Mapping[str, PaperConfig]
     exhibits: frozenset[str]

@@ -1,7 +1,7 @@
 """What a share of printed numbers within tolerance is worth: what others would reach that know less, or all.
 
 Each yardstick is a set of numbers in the place of the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts
-them as it counts those: a null model that knows one value for each table (`null_model`), the other Bhatti paper on the
+them as it counts those: a null model with one value for each table (`null_model`), the other Bhatti paper on the
 cells that both print (`other_papers`). A perfect model would still be as far off as repetitions of the experiment are
 (`_beside_a_perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all
 beside what is reproduced, for the ledger.

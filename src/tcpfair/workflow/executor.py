@@ -213,7 +213,7 @@ def _told(log: Path) -> dict[str, str]:
 
 
 def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], None] | None = None) -> tuple[str, str]:
-    """Make the items of a job of a campaign's ``file``; what was made, and how much, for the terminal.
+    """Make the items of a job of a campaign's ``file``; the results and their amount, for the terminal.
 
     An item that fails is printed as one line of an error, and the others are made. Raises InputError where the last one failed,
     whose shard is the output of the job.

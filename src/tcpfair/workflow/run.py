@@ -1,4 +1,4 @@
-"""One run of the workflow: print what there is to do, discard what is stale, run Snakemake, print what was made."""
+"""One run of the workflow: list the work, discard stale outputs, run Snakemake, list the results."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ tcpfair.findings = (() => {
     return { of: own, result, run: arraysOf(own.scenario, result, own.measuring.everyS), measures: [] };
   }
 
-  /** The values of these numbers, NaN for what is not there yet: of the sides {A, B}, and of other runs where `far`. */
+  /** The values of these numbers, NaN for missing ones: of the sides {A, B}, and of other runs where `far`. */
   async function values(numbers, sides, far = true) {
     const found = {};
     for (const [name, number] of Object.entries(numbers)) {

@@ -71,7 +71,7 @@
         waiting: unknown(seen.access_tail - seen.access_head), // on the access link
         flying: unknown(seen.tail - seen.head), // handed over, not acknowledged; `landed` of them are at the receiver
         landed: seen.rx_head - seen.head,
-        hidden: unknown(seen.lost_tail - seen.shown), // lost, the sender does not know
+        hidden: unknown(seen.lost_tail - seen.shown), // lost, not detected by the sender
         answers: unknown(seen.acks_tail - seen.acks_head), // ACKs on their way (two-way runs)
       };
     }
