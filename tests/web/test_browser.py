@@ -117,7 +117,7 @@ def test_single_packets_step_by_step(browser):
     assert said == "0.2952 s, flow 1: 41 finds the queue full and is lost."
     browser.find('[data-key="to the next loss noticed, timeout or end of a recovery"]').type(ENTER)
     another = "const said = document.querySelector('.pv-status').textContent; return said !== arguments[0] && said"
-    assert "takes its window down: ssthresh 22.5" in browser.wait(another, said)
+    assert "reduces its window: ssthresh 22.5" in browser.wait(another, said)
     [row] = browser.run("return [...document.querySelectorAll('.pv-places tbody tr')].map((row) => row.innerText)")
     assert "recovery" in row
     painted = browser.run(
@@ -138,5 +138,5 @@ def test_nothing_is_wider_than_the_window(browser, width_px):
         browser.run("document.querySelector(`[data-tour=${arguments[0]}]`).click()", tour)  # a picture may be above it
         browser.wait("return document.querySelector('#tours h2')")
         assert browser.run("return document.scrollingElement.scrollWidth") <= width_px
-        browser.run("document.querySelector('.tour-head button').click()")
+        browser.run("document.querySelector('.tour-head button:last-of-type').click()")
         browser.wait("return document.querySelector('[data-tour]')")
