@@ -43,7 +43,11 @@ def test_a_prediction_is_judged_by_the_run(browser):
         form.querySelector("input").value = arguments[0];
         form.requestSubmit();"""
     opened = "return document.querySelector('.tour-answer').open"
-    for text, verdict in (("much", "A number is needed"), ("2", "Not yet. The flow must add twice"), ("9", "Not yet. Think")):
+    for text, verdict in (
+        ("much", "A number is needed"),
+        ("2", "Not yet. The flow must add twice"),
+        ("9", "Not yet. Think"),
+    ):
         browser.run(guess, text)
         browser.wait(f"{told}.startsWith(arguments[0])", verdict)
         assert browser.run(opened) is False
