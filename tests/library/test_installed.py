@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = {"numpy", "numba", "llvmlite", "pydantic"}
-ELSEWHERE = {"pandas", "pyarrow", "matplotlib", "seaborn", "IPython", "xarray", "snakemake", "jinja2", "sklearn"}
+ELSEWHERE = {"pandas", "pyarrow", "matplotlib", "seaborn", "IPython", "xarray", "snakemake", "jinja2"}
 # numba imports SciPy and PyYAML where they are installed, and does without
 USED = """
 import sys

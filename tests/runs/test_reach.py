@@ -60,7 +60,7 @@ def test_a_function_that_is_not_there_is_an_error():
 def test_cells_of_notebooks_import_too_and_magics_do_not_matter():
     assert reach.cell_imports("%matplotlib inline\nimport scipy.special\n!ls") == ["scipy.special"]
     assert reach.cell_imports("this is no Python") == []
-    assert reach.of_notebook([], False) != reach.of_notebook(["import sklearn"], False)
+    assert reach.of_notebook([], False) != reach.of_notebook(["import seaborn"], False)
 
 
 def test_libraries_come_with_what_they_require():

@@ -393,7 +393,6 @@ CODE = {  # what is changed: kinds of steps that are made again
         **dict.fromkeys(("numpy", "pandas", "scipy", "pyarrow", "pydantic", "pydantic-core", "pyyaml"), ALL),
         **dict.fromkeys(("matplotlib", "pillow"), DRAWN | {"write-up"}),  # matplotlib writes PNG with pillow
         **dict.fromkeys(("nbconvert", "papermill"), NOTEBOOKS),
-        "scikit-learn": PLACED,
         "jinja2": {"report", *NOTEBOOKS},
         "latex2mathml": {"report", "lab", *NOTEBOOKS},
         # a run has the same bits with every version; the page has what llvmlite compiled

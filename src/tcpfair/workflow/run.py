@@ -15,7 +15,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tcpfair.errors import InputError, unknown
@@ -174,14 +176,17 @@ def build(
         plan.prepare()
         config = _write_config(plan)
         status = _simulate(plan, simulated, cores, profile)
+        writes_costs = targets is None and bool(plan.of_kind("report"))
         if plan.stale if targets is None else targets:
             wanted = [str(path.relative_to(plan.root)) for path in targets or ()]
+            if writes_costs:  # a second of imports, while Snakemake starts
+                Thread(target=import_module, args=["tcpfair.verdicts.report"], daemon=True).start()
             status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
         plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
         if not status and targets is None:
-            if plan.of_kind("report"):
-                from tcpfair.verdicts import report  # pandas; most starts have nothing to build
+            if writes_costs:
+                from tcpfair.verdicts import report
 
                 report.write_costs(plan.layout)
             plan.collect()

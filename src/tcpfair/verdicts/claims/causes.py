@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import pandas as pd
-from scipy.special import betaincinv
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.runs.ensemble import AS_PRINTED
@@ -46,13 +45,14 @@ class Found(NamedTuple):
 
 def _above_rare(found: Found) -> bool:
     """Whether a failing clause holds in so many settings that its share may be `RARE`, or has none."""
+    from scipy.special import betaincinv  # slow to import, and most readers of causes only name them
+
     own = found.settings[found.settings["hypothesis"] == AS_PRINTED].set_index("clause").reindex(found.failing)
     own = own[["share", "settings"]].astype(float)
     held = (own["share"] * own["settings"]).round()
     fails = own["settings"] - held
-    bound = betaincinv(
-        held + 1, fails.where(fails > 0), 0.95
-    )  # Clopper and Pearson; NaN where none fails, or without settings
+    # Clopper and Pearson; NaN where none fails, or without settings
+    bound = betaincinv(held + 1, fails.where(fails > 0), 0.95)
     return not (bound <= RARE).all()
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.runs.ensemble import Judging, digits
 
+_ROUNDING = 1e-9  # impurities that differ by less are equal
 InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
 
 
@@ -28,33 +30,49 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     """The split of the settings that parts best where a clause holds from where it does not; None where chance would do.
 
     ``held`` is 1, 0 or NaN by setting; ``drawn`` has the values of the assumptions, a column each. The split is that of a
-    classification tree's root (scikit-learn, Gini impurity) with at least ``least_share`` of the settings on either side. It
-    counts where Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
+    classification tree's root (Gini impurity) with at least ``least_share`` of the settings on either side. It counts where
+    Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
     """
-    # here, for they take a second to import, and the ledger only reads what was found
-    from scipy.stats import fisher_exact
-    from sklearn.tree import DecisionTreeClassifier
-
     held = held.dropna()
     coded = coded_columns(drawn.loc[held.index], ordered=True)
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(judging.least_share * len(held))))
-    tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=least, random_state=0).fit(
-        coded.to_numpy(), held.to_numpy()
-    )
-    if tree.tree_.node_count == 1:
+    column, threshold = _purest(coded, held.to_numpy() > 0, least)
+    if not column:
         return None
-    column = coded.columns[tree.tree_.feature[0]]
-    is_above = coded[column] > tree.tree_.threshold[0]
-    threshold = float(coded.loc[~is_above, column].max())
-    table = pd.crosstab(is_above, held > 0).to_numpy()
+    is_above = coded[column] > threshold
     tried = int((coded.nunique() - 1).sum())
-    if fisher_exact(table).pvalue * tried > judging.chance:
+    if _fisher_p(is_above & (held > 0), is_above, held > 0) * tried > judging.chance:
         return None
     shares = held[is_above].mean(), held[~is_above].mean()
     name, _, choice = column.partition("\t")
     return Split(name, choice or threshold, *shares, is_choice=bool(choice))
+
+
+def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, float]:
+    """Column and threshold of the split with the least Gini impurity, the first of equals; no column where none lessens it."""
+    n, n_held = len(held), held.sum()
+    n_below = np.arange(1, n)
+    best, found = n_held * (1 - n_held / n), ("", np.nan)
+    for column in coded:
+        order = np.argsort(coded[column].to_numpy(), kind="stable")
+        values, below = coded[column].to_numpy()[order], np.cumsum(held[order])[:-1]
+        above = n_held - below
+        impurity = below * (1 - below / n_below) + above * (1 - above / (n - n_below))
+        allowed = (values[1:] > values[:-1]) & (np.minimum(n_below, n - n_below) >= least)
+        at = int(np.where(allowed, impurity, np.inf).argmin())
+        if allowed[at] and impurity[at] < best - _ROUNDING:
+            best, found = impurity[at], (column, float(values[at]))
+    return found
+
+
+def _fisher_p(both: pd.Series, one: pd.Series, other: pd.Series) -> float:
+    """Fisher's exact test, two-sided: how often chance makes so unlikely a table of two conditions, or a less likely one."""
+    n, n_one, n_other = len(both), int(one.sum()), int(other.sum())
+    possible = range(max(0, n_one + n_other - n), min(n_one, n_other) + 1)
+    ways = {k: comb(n_other, k) * comb(n - n_other, n_one - k) for k in possible}
+    return sum(way for way in ways.values() if way <= ways[int(both.sum())]) / comb(n, n_one)
 
 
 def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
