@@ -83,9 +83,16 @@ def test_steps_and_workflow_add_up_to_what_the_run_took(layout):
 @pytest.mark.parametrize("cpu_s", [0.5, 3.0, 6.0])
 def test_a_short_simulation_has_no_speed_of_its_own(cpu_s):
     tiny = costs.Cost("simulate", "ogura/pair", 3.0, cpu_s, 300.0, 20_000)
-    assert 0.5e7 < costs.expected_pkts_per_s([tiny], 1e7) < 2e7
+    assert 0.5 < costs.expected_pkts_per_s([tiny]) / costs.PLANNED_PKTS_PER_S < 2
 
 
 def test_long_simulations_have():
     long = costs.Cost("simulate", "ogura/pair", 2000.0, 4008.0, 300.0, 4_000_000_000, jobs=2)
-    assert costs.expected_pkts_per_s([long], 1e7) == pytest.approx(1e6, rel=0.2)
+    assert costs.expected_pkts_per_s([long]) == pytest.approx(1e6, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")]
+)
+def test_durations_are_short(seconds, text):
+    assert costs.duration_text(seconds) == text

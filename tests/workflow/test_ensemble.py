@@ -424,7 +424,7 @@ def test_the_expected_time_is_that_of_earlier_jobs(layout):
     (work,) = ensembles.plan(layout)
     measured = [cost for cost in costs.read(layout) if cost.step == "ensemble"]
     assert [(cost.item, cost.pkts, cost.cpu_s) for cost in measured] == [("ogura", pkts, 2000.0)]
-    rate = costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
+    rate = costs.expected_pkts_per_s(measured)
     left = [member for member in work.members if member.setting > 0]
     runs = {spec.key: spec for member in left for name in work.ensemble.experiments for spec in member.specs(name)}
     assert sum(item.n_runs for item in work.items) == len(runs)

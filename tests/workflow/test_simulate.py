@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair import sources
 from tcpfair.errors import InputError
+from tcpfair.files import costs
 from tcpfair.runs import code, store, trace
 from tcpfair.workflow import executor, run, simulate, smoke
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace, put_shard
@@ -35,7 +36,7 @@ def numbers(campaign, experiment):
 @pytest.mark.parametrize(("share", "n_items"), [(3, 1), (1 / 1.4, 1), (1 / 2.2, 2), (1 / 9, 4), (1e-9, 4)])
 def test_items_take_about_as_long_as_planned_and_are_never_empty(root, monkeypatch, share, n_items):
     plan = make_plan(root)
-    of_pair_s = sum(run.pkts for run in plan.lacking["ogura", "pair"]) / simulate.PLANNED_PKTS_PER_S
+    of_pair_s = sum(run.pkts for run in plan.lacking["ogura", "pair"]) / costs.PLANNED_PKTS_PER_S
     monkeypatch.setattr(simulate, "ITEM_S", share * of_pair_s)
     found = numbers(simulate.campaign_of(plan, [("ogura", "pair")]), "pair")
     assert len(found) == n_items and sorted(itertools.chain(*found)) == [0, 1, 2, 3]
@@ -55,7 +56,7 @@ def test_items_are_of_missing_runs_alone(root, monkeypatch):
 @pytest.mark.parametrize(("shards", "n_jobs"), [(1, 3), (2, 6), (8, 6)])
 def test_jobs_are_at_most_as_many_as_were_requested_for_each_experiment(root, monkeypatch, shards, n_jobs):
     monkeypatch.setattr(simulate, "ITEM_S", 1e-9)
-    monkeypatch.setattr(simulate, "PLANNED_PKTS_PER_S", 1.0)
+    monkeypatch.setattr(costs, "PLANNED_PKTS_PER_S", 1.0)
     plan = make_plan(root, shards=shards)
     assert len(executor.cut(simulate.campaign_of(plan, list(plan.lacking)))) == n_jobs
 

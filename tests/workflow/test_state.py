@@ -12,13 +12,6 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")]
-)
-def test_durations_are_short(seconds, text):
-    assert state.duration_text(seconds) == text
-
-
 def test_the_state_adds_up_the_jobs_of_a_group():
     shown = state.State({"ogura": state.Group(100.0, 2, 1200)}, 1, io.StringIO())
     assert shown.takes("steps 3 9")

@@ -7,13 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from tcpfair.files.costs import PLANNED_PKTS_PER_S
 from tcpfair.papers.papers import PaperConfig, Value
 from tcpfair.papers.settings import place_name, values_in
 from tcpfair.runs.store import Held
 
-# Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
-# really took is in results/costs.csv.
-PLANNED_PKTS_PER_S = 10e6
 ALL = "all"  # in the column `experiment`: the value holds for every experiment of the paper
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tcpfair import sources
 from tcpfair.errors import InputError
+from tcpfair.files import costs
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs
@@ -21,7 +22,6 @@ from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.workflow.executor import side_by_side
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 SHARE = 0.02  # of the shipped runs, by default
 _TASKS_PER_CORE = 4  # the longest task should end with the others
@@ -163,7 +163,7 @@ def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: 
         return 0
     chosen = drawn(every, share, seed)
     pkts = sum(run.pkts for run in chosen)
-    about = duration_text(pkts / PLANNED_PKTS_PER_S / cores)
+    about = costs.duration_text(pkts / costs.PLANNED_PKTS_PER_S / cores)
     pairs = {(run.paper, run.experiment) for run in chosen}
     print(
         f"again      {len(chosen)} of {len(every)} shipped runs, of {len(pairs)} experiments, {pkts / 1e9:.2f} G packets: "

@@ -10,7 +10,6 @@ from tcpfair.errors import InputError
 from tcpfair.files import costs
 from tcpfair.files.layout import SOURCES, Layout
 from tcpfair.workflow.run import only_run
-from tcpfair.workflow.state import duration_text
 
 
 def main(root: Path, yes: bool = False) -> int:
@@ -53,5 +52,5 @@ def _made_in(root: Path, place: Path) -> str:
     if place != root / "results":
         return ""
     made = {source: sum(cost.cpu_s for cost in costs.read(Layout(root, source))) for source in SOURCES}
-    texts = [f"{source} {duration_text(cpu_s)}" for source, cpu_s in made.items() if cpu_s]
+    texts = [f"{source} {costs.duration_text(cpu_s)}" for source, cpu_s in made.items() if cpu_s]
     return f", made in {', '.join(texts)} of one core" if texts else ""

@@ -25,7 +25,6 @@ from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of,
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 STEP = "ensemble"  # its name among the benchmarks
 
@@ -123,7 +122,11 @@ class Work:
         what = (
             f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
         )
-        todo = f"{self.n_todo} to simulate, {duration_text(self.expected_s)} of one core" if self.items else "all there"
+        todo = (
+            f"{self.n_todo} to simulate, {costs.duration_text(self.expected_s)} of one core"
+            if self.items
+            else "all there"
+        )
         return f"ensemble   {self.name:<11} {what}; {todo}"
 
 
@@ -138,12 +141,12 @@ def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
     """What there is to do for some papers. Raises InputError for names that the configuration does not have."""
     own = [cost for cost in costs.read(layout) if cost.step == STEP]
-    rates = {cost.item: costs.expected_pkts_per_s([cost], PLANNED_PKTS_PER_S) for cost in own}
+    rates = {cost.item: costs.expected_pkts_per_s([cost]) for cost in own}
     found = []
     for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)
         there = {member.name for member in ensemble_table.restorable(layout, ensemble)}
-        rate = rates.get(ensemble.name, PLANNED_PKTS_PER_S)
+        rate = rates.get(ensemble.name, costs.PLANNED_PKTS_PER_S)
         items, todo, sizes = [], set(), {}
         for missing in _missing(layout, ensemble, n_settings):
             own = [(shard, member, unit) for shard, member, unit in missing if member.name not in there]

@@ -29,7 +29,7 @@ from tcpfair.files import costs
 from tcpfair.files.files import discard_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import shards
-from tcpfair.workflow.state import Group, State, duration_text, teller
+from tcpfair.workflow.state import Group, State, teller
 
 EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
@@ -132,7 +132,7 @@ def run(
     jobs = cut(campaign)
     places = min(runs.job_places(layout.root, profile, cores), len(jobs))
     expected_s = sum(item.expected_s for item in todo) / places
-    on_cores = f"about {duration_text(expected_s)} on {places} core{'s' * (places > 1)}"
+    on_cores = f"about {costs.duration_text(expected_s)} on {places} core{'s' * (places > 1)}"
     say(f"{campaign.kind:<10} {on_cores}, in {len(jobs)} job{'s' * (len(jobs) > 1)}")
     if expected_s > LONG_S and not yes:
         raise InputError(f"this takes {on_cores}; add --yes to start it")

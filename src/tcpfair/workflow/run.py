@@ -29,7 +29,7 @@ from tcpfair.runs import record, store
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Pair, Plan, load_values, simulated_runs
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text, paint
+from tcpfair.workflow.state import State, paint
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
@@ -127,15 +127,15 @@ def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
     ``wanted`` are experiments; none = all of the plan.
     """
     todo = [row for row in simulated_runs(plan) if row[1] and (not wanted or row[0] in wanted)]
-    pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout), PLANNED_PKTS_PER_S) if todo else 0.0
+    pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout)) if todo else 0.0
     lines = []
     for pair, n_runs, pkts in todo:
         why = "; ".join(plan.why_simulated(*pair)[:3]) or "missing"
-        takes = f"{n_runs} of {len(plan.asked[pair])} runs, {duration_text(pkts / pkts_per_s)} of one core"
+        takes = f"{n_runs} of {len(plan.asked[pair])} runs, {costs.duration_text(pkts / pkts_per_s)} of one core"
         lines.append(f"simulate   {'/'.join(pair):<28} {takes}  {why}".rstrip())
     if len(todo) > 1:
         total_s = sum(pkts for _, _, pkts in todo) / pkts_per_s
-        lines.append(f"simulate   {sum(n for _, n, _ in todo)} runs in all, {duration_text(total_s)} of one core")
+        lines.append(f"simulate   {sum(n for _, n, _ in todo)} runs in all, {costs.duration_text(total_s)} of one core")
     return lines
 
 

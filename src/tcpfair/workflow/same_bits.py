@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from tcpfair import cc, sources
-from tcpfair.files import checksums
+from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
@@ -34,7 +34,6 @@ from tcpfair.workflow import again
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of
 from tcpfair.workflow.executor import side_by_side
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 SHOWN = 20  # lines on the terminal
 BITS = "bits.csv"  # paper, experiment, run_id, sha256: what the runs of the smoke plan gave
@@ -147,9 +146,10 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
     chosen = sorted(set(shortest.values()))
     if not chosen:
         return Sampled([], set(), set())
-    expected_s = sum(run.pkts for run in chosen) / PLANNED_PKTS_PER_S / cores
+    expected_s = sum(run.pkts for run in chosen) / costs.PLANNED_PKTS_PER_S / cores
     say(
-        f"same bits? {len(chosen)} shipped runs are compared, as the simulator is another: about {duration_text(expected_s)}"
+        f"same bits? {len(chosen)} shipped runs are compared, as the simulator is another: "
+        f"about {costs.duration_text(expected_s)}"
     )
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))

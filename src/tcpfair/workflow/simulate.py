@@ -23,7 +23,6 @@ from tcpfair.runs import outputs, store, trace
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Pair, Plan
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 STEP = "simulate"
 ITEM_S = 8.0  # of an item as planned, about: what a kill costs, a few times as much on a slow core
@@ -33,7 +32,7 @@ _JOB_S = 60.0  # of a job, about
 def campaign_of(plan: Plan, pairs: Sequence[Pair]) -> Campaign:
     """The missing runs of some experiments, which may be none: a trace is also made of runs that other traces hold."""
     items, runs_of = [], {}
-    pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout), PLANNED_PKTS_PER_S)
+    pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout))
     for paper, experiment in pairs:
         asked = plan.asked[paper, experiment]
         lacking = {run.key for run in plan.lacking[paper, experiment]}

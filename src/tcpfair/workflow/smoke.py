@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tcpfair import cc, measures, sources
+from tcpfair.files import costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import file_hash
@@ -25,7 +26,6 @@ from tcpfair.runs import code, outputs, reach, shards
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Plan
-from tcpfair.workflow.state import duration_text
 
 STEP = "smoke"
 _RUN_S = 0.05  # of one core, about
@@ -37,7 +37,7 @@ def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = Fals
     campaign = campaign_of(plan)
     todo = campaign.todo
     for item in todo:
-        of_paper = f"{item.n_runs} runs, {duration_text(item.expected_s)} of one core"
+        of_paper = f"{item.n_runs} runs, {costs.duration_text(item.expected_s)} of one core"
         print(f"{STEP:<10} {item.group:<28} {of_paper}", flush=True)
     if only_say:
         print("" if todo else "nothing: everything is up to date", end="" if todo else "\n")

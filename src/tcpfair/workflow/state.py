@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from tcpfair.files import costs
+
 _EVERY_S = 30.0  # between lines where there is no terminal
 PROGRESS = "progress"  # begins the lines of jobs that `State` takes
 _PROGRESS_EVERY_S = 1.0
-PLANNED_PKTS_PER_S = 30e6  # of one core, while nothing has been measured on this machine; most experiments: 25 to 50
 _CODES = {"red": "31", "green": "32", "bold": "1"}
 
 
@@ -20,13 +21,6 @@ def paint(text: str, colour: str) -> str:
     """``text`` in a colour where standard output is a terminal that has it (and NO_COLOR is not set)."""
     plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return text if plain else f"\033[{_CODES[colour]}m{text}\033[0m"
-
-
-def duration_text(seconds: float) -> str:
-    """``40 s``, ``6 min``, ``1.5 h``."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def teller(item: str, part: str) -> Callable[[int, int], None]:
@@ -101,7 +95,7 @@ class State:
         totals = {item: (done, max(of, self.groups.get(item, Group()).runs)) for item, (done, of) in counted.items()}
         shown = [f"{item} {done:,} of {of:,} runs" for item, (done, of) in totals.items() if done < of]
         wall_s = sum(max(of_group_s, 0.0) for of_group_s in left_s.values()) / self.cores
-        time_left = [f"about {duration_text(wall_s)} of simulation left"] if wall_s >= 1 else []
+        time_left = [f"about {costs.duration_text(wall_s)} of simulation left"] if wall_s >= 1 else []
         return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])
 
     def _show(self) -> None:

@@ -42,7 +42,6 @@ from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 STEP = "study"  # its name among the benchmarks
 _SLICE_S = 30  # of a slice, as planned: what a kill costs at most
@@ -110,7 +109,7 @@ class Work:
         study, n_left = self.study, sum(self.n_left)
         points = f"{study.n_points:,} points of {', '.join(study.axes) or 'no axis'}"
         expected_s = sum(item.expected_s for item in self.items)
-        todo = f"{n_left:,} runs to simulate, {duration_text(expected_s)} of one core"
+        todo = f"{n_left:,} runs to simulate, {costs.duration_text(expected_s)} of one core"
         pkts = sum(self.slice_pkts)
         found = [
             f"study      {study.name}: {points}, {study.file.replicates} runs each, {pkts / 1e6:,.0f} M packets",
@@ -152,7 +151,7 @@ def plan(layout: Layout, study: Study) -> Work:
     slices = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
     measured = [cost for cost in costs.read(layout) if cost.pkts]
     own = [cost for cost in measured if (cost.step, cost.item) == (STEP, study.name)] or measured
-    rate = costs.expected_pkts_per_s(own, PLANNED_PKTS_PER_S)
+    rate = costs.expected_pkts_per_s(own)
     slice_pkts = np.diff(np.interp(cuts, edges, pkts)).tolist()
     return Work(study, slices, slice_pkts, _left(layout, study, slices), rate, n_refused, len(some))
 
@@ -422,7 +421,7 @@ def _time_text(layout: Layout, study: Study, wall_s: float) -> str:
     took = [json.loads(path.read_text()) for path in (costs.folder(layout) / STEP / study.name).rglob("*.json")]
     n, engine_s = sum(each["runs"] for each in took), sum(each["engine_s"] for each in took)
     if not n:
-        return f"time       {duration_text(wall_s)}"
+        return f"time       {costs.duration_text(wall_s)}"
     beside_s = sum(each["cpu_s"] for each in took) - engine_s
     run_ms, beside_ms = 1e3 * engine_s / n, 1e3 * beside_s / n
     return f"time       {wall_s:.0f} s; a run took {run_ms:.1f} ms of a core, and {beside_ms:.1f} ms around it"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import pandas as pd
 
 from tcpfair.errors import InputError
+from tcpfair.files import costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
@@ -37,7 +38,6 @@ from tcpfair.validation.scenarios import (
 )
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 _say_at_once: Say = functools.partial(print, flush=True)  # seen in a log while it runs
 
@@ -78,7 +78,7 @@ def _make(
 ) -> None:
     """Make the parts that are missing. Raises InputError as `executor.run` does."""
     items = [
-        Item(part.shard_name, campaign.expected_s(part, PLANNED_PKTS_PER_S), len(part.specs))
+        Item(part.shard_name, campaign.expected_s(part, costs.PLANNED_PKTS_PER_S), len(part.specs))
         for part in parts
         if not part.is_kept()
     ]

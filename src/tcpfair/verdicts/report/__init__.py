@@ -21,7 +21,6 @@ from tcpfair.files.layout import LEDGER_TABLES, Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import record
 from tcpfair.verdicts import printed
-from tcpfair.verdicts.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.verdicts.baseline import CHANGES
 from tcpfair.verdicts.claims.registry import VERDICTS
 from tcpfair.verdicts.claims.why import load_causes
@@ -127,7 +126,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "validated": layout.validation / "report.html" in linked,
         "lab": lab,
         "write_up": chains.relative(layout, layout.write_up) if layout.write_up in linked else "",
-        "pkts_per_s": PLANNED_PKTS_PER_S,
+        "pkts_per_s": costs.PLANNED_PKTS_PER_S,
         "tables": LEDGER_TABLES,
         "statuses": STATUSES,
         "outcomes": OUTCOMES,

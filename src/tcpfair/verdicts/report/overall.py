@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 from markupsafe import Markup
 
+from tcpfair.files import costs
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, read_manifest
 from tcpfair.papers.papers import PaperConfig
@@ -29,7 +30,7 @@ from tcpfair.verdicts.report.marks import (
     table_of,
 )
 from tcpfair.verdicts.report.marks import code as code_mark
-from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
+from tcpfair.verdicts.report.words import anchor, count_text, label, number_text, percent, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 
@@ -310,7 +311,7 @@ def run_plan(ledger: Ledger) -> Table:
 
 def _costs(row: dict | pd.Series) -> list[str]:
     runs, packets = (count_text(row[name]) for name in ("runs", "packets"))
-    return [runs, duration_text(row["simulated_s"]), packets, duration_text(row["expected_s"])]
+    return [runs, costs.duration_text(row["simulated_s"]), packets, costs.duration_text(row["expected_s"])]
 
 
 # --- Sections of a paper ------------------------------------------------------------------------------------------

@@ -37,7 +37,6 @@ def render(template: str, context: dict) -> str:
     environment.filters |= {
         "anchor": words.anchor,
         "count": words.count_text,
-        "duration": words.duration_text,
         "label": words.label,
         "short_label": words.short_label,
         "equation_label": words.equation_label,

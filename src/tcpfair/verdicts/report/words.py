@@ -54,14 +54,6 @@ def count_text(number: float) -> str:
     return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def duration_text(seconds: float) -> str:
-    """A duration in the largest unit that leaves it at 1 or more: ``45 s``, ``3.2 min``, ``1.5 h``."""
-    for name, size in (("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {name}"
-    return f"{seconds:.0f} s" if seconds >= 1 else "below 1 s"
-
-
 def plural(count: int, one: str, many: str = "") -> str:
     """``1 claim``, ``3 claims``."""
     return f"{count} {one if count == 1 else many or one + 's'}"
