@@ -20,7 +20,8 @@ def frame(layout: Layout, fragment: str, linked: bool = False) -> HTML:
     """The page, set to what a ``fragment`` of its address describes.
 
     A ``linked`` frame loads the page of the same results, which is in the folder above an executed notebook. A partial run
-    does not build that page, and a full one may build it later, so the line below the frame is always shown. In JupyterLab the page is part of the output, because the server has no access to files above ``notebooks/``.
+    does not build that page, and a full one may build it later, so the line below the frame is always shown. In JupyterLab
+    the page is part of the output, because the server has no access to files above ``notebooks/``.
     """
     fragment, note = escape(fragment), ""
     if linked:
