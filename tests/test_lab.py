@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import jupyterlab
 import pytest
 from jupyter_server.services.contents.filemanager import FileContentsManager
+from jupyterlab_server.settings_utils import get_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -115,6 +117,13 @@ def test_a_server_above_the_notebooks_strips_them_too(checkout):
     content = as_in_the_lab(file)
     manager(checkout, checkout).save({"type": "notebook", "format": "json", "content": content}, "notebooks/raw.ipynb")
     assert file.read_bytes() == before
+
+
+def test_the_lab_does_not_ask_about_news(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(ROOT / "envs/jupyter"))
+    mine, schemas = str(tmp_path), str(Path(jupyterlab.__file__).parent / "schemas")
+    settings, _ = get_settings(mine, schemas, mine, "@jupyterlab/apputils-extension:notification")
+    assert settings["schema"]["properties"]["fetchNews"]["default"] == "false"
 
 
 def test_what_the_lab_leaves_behind_is_not_for_git(tmp_path):

@@ -4,6 +4,7 @@
 const path = require("node:path");
 const STATIC = path.join(__dirname, "../../src/tcpfair/web/static");
 globalThis.tcpfair = {};
+globalThis.jsyaml = require(path.join(STATIC, "vendor/js-yaml.min.js"));
 for (const name of process.argv.slice(2)) require(path.join(STATIC, name));
 
 const NOT_FINITE = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };

@@ -13,10 +13,14 @@ def test_arrow_keys_go_through_the_steps_of_a_lecture(browser):
     before = browser.run(SHOWN)
     browser.run("tcpfair.tours.go(1, 0)")
     at_rest(browser, before)
-    browser.press(ARROW_RIGHT)
-    assert browser.run(STEP) == "models/1"  # not in a lecture
     size = "return parseFloat(getComputedStyle(document.querySelector('.tour-text')).fontSize)"
     small = browser.run(size)
+    by_script = "document.querySelector('[data-key=lecture]').click()"
+    browser.run(by_script)  # full screen would be refused
+    assert browser.run(size) > 1.4 * small
+    browser.run(by_script)
+    browser.press(ARROW_RIGHT)
+    assert browser.run(STEP) == "models/1"  # not in a lecture
     browser.find("[data-key=lecture]").click()
     assert browser.run(size) > 1.4 * small
     assert browser.run("return document.querySelector('header').checkVisibility()") is False
@@ -29,7 +33,7 @@ def test_arrow_keys_go_through_the_steps_of_a_lecture(browser):
     browser.press(ARROW_RIGHT)
     assert browser.run(STEP) == "models/1"
     # by its own click: on a small screen it may have been scrolled below the picture
-    browser.run("document.querySelector('[data-key=lecture]').click()")
+    browser.run(by_script)
     assert browser.run(size) == small
     browser.wait("return !tcpfair.lab.busy()")
 

@@ -47,6 +47,7 @@ def test_what_no_experiment_has_is_refused_in_one_line():
 def test_an_executed_notebook_links_to_the_page_and_does_not_contain_it():
     page = opened(Layout(ROOT), keep={}).lab("loss_sweep", protocol="Reno").data
     assert 'src="../lab.html?embed#preset=ogura/loss_sweep&amp;protocol=Reno&amp;replicate=0"' in page
+    assert "If this frame shows no packet lab, it has not been built: <code>./reproduce</code>" in page
     assert len(page) < 1000
 
 
@@ -77,7 +78,10 @@ def test_the_page_reads_every_axis_that_a_notebook_can_name():
 
 
 def test_without_the_page_the_notebook_shows_how_to_build_it(tmp_path):
-    assert "results/bundled/lab.html: the packet lab is not built yet" in packet_lab.frame(Layout(tmp_path), "").data
+    assert (
+        "results/bundled/lab.html: the packet lab has not been built; <code>./reproduce"
+        in packet_lab.frame(Layout(tmp_path), "").data
+    )
 
 
 def test_a_run_with_many_seeds_is_refused():
@@ -113,7 +117,8 @@ def test_in_jupyterlab_the_frames_show_the_digests_of_the_library(checkout, tmp_
         browser.wait("return globalThis.jupyterapp?.commands.hasCommand('notebook:run-all-cells')")
         browser.wait("return document.querySelectorAll('.jp-Notebook .jp-CodeCell').length >= 2")
         browser.requested()
-        browser.wait("return document.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]') !== null")
+        # before its session has a kernel, a notebook asks which one to start
+        browser.wait("return jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'")
         browser.run("jupyterapp.commands.execute('notebook:run-all-cells')")
         browser.wait("return document.querySelectorAll('.jp-OutputArea iframe[title=\"Packet lab\"]').length === 2")
         frames = browser.ask("/elements", FRAME)
@@ -124,6 +129,7 @@ def test_in_jupyterlab_the_frames_show_the_digests_of_the_library(checkout, tmp_
             browser.wait("return !tcpfair.lab.busy()")
             shown.append((browser.run(SHOWN), natively(browser), browser.run("return tcpfair.lab.sides()[0].preset")))
             browser.ask("/frame", {"id": None})
+        assert "Jupyter news" not in browser.run("return document.body.textContent")
         browser.screenshot(tmp_path / "seen.png")
         asked = browser.requested()
     run = eval(RUN, {"flow": flow, "simulate": simulate})

@@ -41,21 +41,42 @@ seed: 7
 OTHERS = [
     "a: [1, -2.5, 'x, y', {b: true, c: null}]\nd:\n    - - 1\n      - 2\n    -\n      e: ~\n",
     '{"scenario": {"flows": [{"cc": "reno", "rtt_s": 1e-3}]}, "seed": 3}',
+    "a: {\n  b: &b {c: 1, d: 2}\n}\ne: [\n1]\nf:\n  g: {<<: *b, d: 3}\n  h: |\n    two\n    lines\n",
     "flows: []\nname: a:b http://x\nempty:\nlist:\n  - one\n  - two: 2\n    three: 3\n",
     "",
 ]
 BAD = [
-    ("a: 1\n  b: 2", "line 2: its indentation fits no line above"),
-    ("a:\n    b: 1\n  c: 2", "line 3: its indentation fits no line above"),
-    ("a: [1, 2", "line 1: a bracket is not closed"),
-    ("a: {b: 1, b: 2}", "line 1: b is given twice"),
-    ("a: 1\na: 2", "line 2: a is given twice"),
-    ("a: &x 1", "line 1: &x 1: of YAML only plain values, lists and mappings are read here"),
-    ("a: 1\n\tb: 2", "line 2: indented by a tab; YAML takes spaces"),
-    ("a: 1\njust words", "line 2: just words: a name, a colon and a space are needed here"),
-    ("a: {b 1}", "line 1: a colon is needed after b 1"),
-    ("a: [1 , , 2]", "line 1: , is not expected here"),
+    ("a: 1\n  b: 2", "line 2: b: 2: its indentation fits no line above, or its value needs quotes"),
+    ("a:\n    b: 1\n  c: 2", "line 3: c: 2: its indentation fits no line above, or its value needs quotes"),
+    ("a:\n  - b: 1\n   c: 2", "line 3: c: 2: its indentation fits no line above"),
+    ("a: [1, 2", "line 1: a: [1, 2: a bracket is not closed"),
+    ("a: [1, 2}\nb: 3", "line 1: a: [1, 2}: a comma or a closing bracket is needed"),
+    ("a: 'b", "line 1: a: 'b: a quote is not closed"),
+    ('a: "b', 'line 1: a: "b: a quote is not closed'),
+    ("a: {b: 1, b: 2}", "line 1: a: {b: 1, b: 2}: a name is given twice"),
+    ("a: 1\na: 2", "line 2: a: 2: a name is given twice"),
+    (f"a: {{{'b' * 90}: 1, c: 2, c: 3}}", f"line 1: {'b' * 14}: 1, c: 2, c: 3}}: a name is given twice"),
+    ("a: @x", "line 1: a: @x: its indentation fits no line above, or its value needs quotes"),
+    ("a: 1\n\tb: 2", "line 2: b: 2: indented by a tab; YAML takes spaces"),
+    (
+        "a: 1\njust words",
+        "line 2: just words: a name, a colon and a space are needed here or on the line above",
+    ),
+    ("a:1\nb: 2", "line 2: b: 2: a name, a colon and a space, or a dash, are needed here or on the line above"),
+    ("a: [1 , , 2]", "line 1: a: [1 , , 2]: expected the node content, but found ','"),
+    ("a: 1\n---\nb: 2", "expected a single document in the stream, but found more"),
 ]
+
+
+def refusal(name, text):
+    """The message with which a function of `tcpfair.paste` refuses a text."""
+    script = """globalThis.tcpfair = {};
+    globalThis.jsyaml = require("./src/tcpfair/web/static/vendor/js-yaml.min.js");
+    require("./src/tcpfair/web/static/paste.js");
+    const [name, text] = process.argv.slice(1);
+    try { tcpfair.paste[name](text); } catch (error) { console.log(JSON.stringify(error.message)); }"""
+    [said] = run(script, name, text)
+    return said
 
 
 @needs_node
@@ -69,9 +90,7 @@ def test_yaml_is_read_as_python_reads_it():
 @needs_node
 @pytest.mark.parametrize(("text", "complaint"), BAD)
 def test_what_cannot_be_read_is_refused_in_one_line(text, complaint):
-    script = """globalThis.tcpfair = {}; require("./src/tcpfair/web/static/paste.js");
-    try { tcpfair.paste.yaml(process.argv[1]); } catch (error) { console.log(JSON.stringify(error.message)); }"""
-    assert run(script, text) == [complaint]
+    assert refusal("yaml", text) == complaint
 
 
 @needs_node
@@ -141,9 +160,7 @@ def test_polls_of_ss_give_rates_and_windows():
     ],
 )
 def test_polls_that_cannot_be_read_are_refused_in_one_line(text, complaint):
-    script = """globalThis.tcpfair = {}; require("./src/tcpfair/web/static/paste.js");
-    try { tcpfair.paste.recordingOf(process.argv[1]); } catch (error) { console.log(JSON.stringify(error.message)); }"""
-    [said] = run(script, text)
+    said = refusal("recordingOf", text)
     assert said.startswith(complaint) and "\n" not in said
 
 
@@ -164,7 +181,8 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
         (BLOCK.replace("seed: 7", "  web: none"), "scenario.web: must be a list"),
         (BLOCK.replace("params: {}", "params: 3"), "flows.0.params: must be a mapping"),
         (BLOCK.replace("flows:", "flows:\n  - null"), "flows.0: must be a mapping"),
-        ("hello", "line 1: hello: a name"),
+        ("hello", "scenario: is missing"),
+        ("a: [", "line 1: a: [: a bracket is not closed"),
         ("a: 1", "scenario: is missing"),
     ):
         assert complaint in browser.run(use, text), text
@@ -182,7 +200,9 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     browser.run(drop, BLOCK.replace("seed: 7", "seed: 8"), "run.yaml")
     assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 8)
     browser.run(drop, "a: [", "run.yaml")
-    browser.wait("return document.getElementById('said').textContent === 'run.yaml: line 1: a bracket is not closed.'")
+    browser.wait(
+        "return document.getElementById('said').textContent === 'run.yaml: line 1: a: [: a bracket is not closed.'"
+    )
     # a recording is drawn beside the simulation, and taken away again
     lines = """const plot = document.querySelector(".plot[data-panel=throughput]");
         return tcpfair.lab.busy() ? 0 : Number(plot.dataset.lines)"""

@@ -49,7 +49,7 @@ def table_html(table: Table, corner: str) -> str:
     with pd.option_context("display.max_colwidth", None):
         cells = table.cells.to_html(escape=False, border=0)
     note = "; ".join(with_symbols(text) for text in (table.note, corner) if text)
-    return f'<style>{_CSS}</style><div class="exhibit">{cells}<p class="note">{note}</p></div>'
+    return f'<style>{_CSS}</style><div class="exhibit" tabindex="0">{cells}<p class="note">{note}</p></div>'
 
 
 def page_html(exhibit: Exhibit, body: str) -> str:
@@ -67,8 +67,8 @@ def body_of(exhibit: Exhibit, page: str) -> str:
 def _around(exhibit: Exhibit) -> tuple[str, str]:
     title = f"{heading(exhibit)}: {exhibit.title}"
     head = f'<head><meta charset="utf-8"><title>{escape(exhibit.id)}</title></head>'
-    before = f'<!doctype html>\n<html lang="en">{head}<body>{caption_html(title, exhibit.caption)}'
-    return before, "</body></html>\n"
+    before = f'<!doctype html>\n<html lang="en">{head}<body><main>{caption_html(title, exhibit.caption)}'
+    return before, "</main></body></html>\n"
 
 
 def caption_html(title: str, text: str) -> str:

@@ -1,114 +1,48 @@
 /**
  * What a reader brings: a scenario in YAML or JSON, as `./reproduce digest` takes it; the JSON of iperf3; or a log of `ss -tin` with a
- * time before each poll. Mistakes are one line.
- *
- * Of YAML it reads what such files are made of: mappings, lists, both also in brackets, plain and quoted values, comments.
+ * time before each poll. Each mistake is reported in one line.
  */
 "use strict";
 
 tcpfair.paste = (() => {
-  const WORDS = { "": null, "~": null, null: null, true: true, false: false, ".inf": Infinity, "-.inf": -Infinity };
-  const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/;
+  const { int, merge } = jsyaml.types;
+  const SCHEMA = jsyaml.CORE_SCHEMA.extend({
+    implicit: [
+      merge,
+      new jsyaml.Type(int.tag, {
+        kind: "scalar",
+        resolve: int.resolve,
+        // as a number, a seed of 62 bits would be rounded
+        construct: (text) => (Number.isSafeInteger(int.construct(text)) ? int.construct(text) : text),
+      }),
+    ],
+  });
 
-  /** The text before a comment. */
-  const uncommented = (line) => line.match(/^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?!(?:^|\s)#).)*/)[0].trimEnd();
-
-  function scalar(text, fail) {
-    if (Object.hasOwn(WORDS, text)) return WORDS[text];
-    if (NUMBER.test(text)) return Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text)) && /^\d+$/.test(text) ? text : Number(text); // a long seed stays text
-    if (/^".*"$/.test(text)) {
-      try {
-        return JSON.parse(text);
-      } catch {
-        fail(`${text} is no text in quotes`);
-      }
-    }
-    if (/^'.*'$/.test(text)) return text.slice(1, -1).replaceAll("''", "'");
-    if (/^[&*!|>%@`"']/.test(text)) fail(`${text.slice(0, 20)}: of YAML only plain values, lists and mappings are read here`);
-    return text;
-  }
-
-  /** A mapping gets a key, once. */
-  function put(found, key, value, fail) {
-    if (Object.hasOwn(found, key)) fail(`${key} is given twice`);
-    Object.defineProperty(found, key, { value, enumerable: true, configurable: true, writable: true });
-  }
-
-  /** A value in brackets. */
-  function bracketed(text, fail) {
-    const tokens = text.match(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[{}[\],]|:(?=\s|$)|(?:[^{}[\],:"'\s]|:(?!\s|$)|\s+(?=[^{}[\],:\s]))+|\s+/g).map((token) => token.trim()).filter(Boolean);
-    let k = 0;
-    const next = () => tokens[k] ?? fail("a bracket is not closed");
-    function value() {
-      const token = next();
-      k += 1;
-      if (token === "[") {
-        const found = [];
-        while (next() !== "]") (found.push(value()), next() === "," ? (k += 1) : next() === "]" || fail(`a comma or ] is needed before ${next()}`));
-        k += 1;
-        return found;
-      }
-      if (token === "{") {
-        const found = {};
-        while (next() !== "}") {
-          const key = scalar(next(), fail);
-          k += 1;
-          if (next() !== ":") fail(`a colon is needed after ${key}`);
-          k += 1;
-          put(found, key, [",", "}"].includes(next()) ? null : value(), fail);
-          next() === "," ? (k += 1) : next() === "}" || fail(`a comma or } is needed before ${next()}`);
-        }
-        k += 1;
-        return found;
-      }
-      if (",:]}".includes(token)) fail(`${token} is not expected here`);
-      return scalar(token, fail);
-    }
-    const found = value();
-    return k < tokens.length ? fail(`${tokens[k]} is not expected after the last bracket`) : found;
-  }
+  /** What is wrong and what would be right, for reasons that js-yaml gives in terms of its parser. */
+  const REASONS = {
+    "bad indentation of a mapping entry": "its indentation fits no line above, or its value needs quotes",
+    "bad indentation of a sequence entry": "its indentation fits no line above",
+    "can not read a block mapping entry; a multiline key may not be an implicit key": "a name, a colon and a space are needed here or on the line above",
+    "duplicated mapping key": "a name is given twice",
+    "end of the stream or a document separator is expected": "a name, a colon and a space, or a dash, are needed here or on the line above",
+    "missed comma between flow collection entries": "a comma or a closing bracket is needed",
+    "tab characters must not be used in indentation": "indented by a tab; YAML takes spaces",
+    "unexpected end of the stream within a double quoted scalar": "a quote is not closed",
+    "unexpected end of the stream within a flow collection": "a bracket is not closed",
+    "unexpected end of the stream within a single quoted scalar": "a quote is not closed",
+  };
 
   /** The values of a text in YAML. */
   function yaml(text) {
-    const lines = text.split(/\r?\n/).map((raw, k) => ({ number: k + 1, indent: raw.match(/^ */)[0].length, text: uncommented(raw).trim(), raw })).filter(({ text: own }) => own && own !== "---");
-    const failAt = (line) => (what) => { throw new Error(`line ${line.number}: ${what}`); };
-    let k = 0;
-    const tab = lines.find(({ raw }) => /^ *\t/.test(raw));
-    if (tab) failAt(tab)("indented by a tab; YAML takes spaces");
-
-    const depth = (own) => [...own.replace(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'/g, "")].reduce((sum, letter) => sum + ("[{".includes(letter) ? 1 : "]}".includes(letter) ? -1 : 0), 0);
-
-    /** A value that begins on the line of its key or dash, or below it. */
-    function inline(own, line, indent) {
-      if (!own) return k < lines.length && (lines[k].indent > indent || (lines[k].indent === indent && /^-(\s|$)/.test(lines[k].text) && !/^-(\s|$)/.test(line.text))) ? block(lines[k].indent) : null;
-      if (!/^[[{]/.test(own)) return scalar(own, failAt(line));
-      while (depth(own) > 0 && k < lines.length) own += ` ${lines[k++].text}`;
-      return bracketed(own, failAt(line));
+    try {
+      return jsyaml.load(text, { schema: SCHEMA });
+    } catch ({ reason, mark }) {
+      if (!mark) throw new Error(reason);
+      const lines = text.trimEnd().split(/\r?\n/);
+      const number = Math.min(mark.line, lines.length - 1); // js-yaml reports the end of the text as a line of its own
+      const own = lines[number].slice(Math.max(0, mark.column - 25), mark.column + 25).trim();
+      throw new Error(`line ${number + 1}: ${own}: ${REASONS[reason] ?? reason}`);
     }
-
-    function block(indent) {
-      const isList = /^-(\s|$)/.test(lines[k].text);
-      const found = isList ? [] : {};
-      while (k < lines.length && lines[k].indent === indent && /^-(\s|$)/.test(lines[k].text) === isList) {
-        const line = lines[k];
-        const fail = failAt(line);
-        const entry = line.text.match(/^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^{}[\]"',&*!|>%@`][^:]*?)\s*:(?:\s+(.*))?$/);
-        if (isList) {
-          const rest = line.text.slice(1).trim();
-          if (/^("[^"]*"|'(?:[^']|'')*'|[^{}[\]"':]+):(\s|$)/.test(rest) || /^-(\s|$)/.test(rest)) {
-            lines[k] = { ...line, text: rest, indent: indent + line.text.length - rest.length };
-            found.push(block(lines[k].indent));
-          } else (k += 1), found.push(inline(rest, line, indent));
-        } else if (!entry) fail(`${line.text.slice(0, 30)}: a name, a colon and a space are needed here`);
-        else (k += 1), put(found, scalar(entry[1], fail), inline(entry[2] ?? "", line, indent), fail);
-      }
-      if (k < lines.length && lines[k].indent > indent) failAt(lines[k])("its indentation fits no line above");
-      return found;
-    }
-
-    if (!lines.length) return null;
-    const found = /^[[{]/.test(lines[0].text) ? ((k = 1), inline(lines[0].text, lines[0], 0)) : block(lines[0].indent);
-    return k < lines.length ? failAt(lines[k])("its indentation fits no line above") : found;
   }
 
   const isNode = (value) => value !== null && typeof value === "object";

@@ -257,8 +257,9 @@ tcpfair.tours = (() => {
   function lecture() {
     const on = !isLecture();
     setLecture(on);
-    if (on) document.documentElement.requestFullscreen?.().catch(() => {}); // large type also where it is refused
-    else if (document.fullscreenElement) document.exitFullscreen();
+    // browsers refuse full screen to scripts and log an error; the type is large without it, too
+    if (on && navigator.userActivation?.isActive !== false) document.documentElement.requestFullscreen?.().catch(() => {});
+    else if (!on && document.fullscreenElement) document.exitFullscreen();
   }
 
   /** The arrow keys go through the steps, unless the focus is in something that they move. */
