@@ -153,7 +153,7 @@ def test_what_is_no_notebook_gets_one_line(tmp_path, text):
 @pytest.mark.parametrize("capacity_bps", ["1.0e+300", "1.0e+307"])
 def test_a_capacity_beyond_every_machine_is_one_line(root, capacity_bps):
     edit(root / PAPER, "capacity_bps: {value: 1.0e+6", f"capacity_bps: {{value: {capacity_bps}")
-    with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the most is 1e[+]15"):
+    with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the limit is 1e[+]15"):
         _ = make_plan(root).lacking
 
 

@@ -326,5 +326,5 @@ def test_a_capacity_beyond_every_machine_is_one_line(layout, capacity_bps, capsy
     given["base"]["settings"]["capacity_bps"] = capacity_bps
     study = opened(layout, given)
     assert all(len(line) < 200 for line in studies.plan(layout, study).lines)
-    with pytest.raises(InputError, match="packets in flight|the most is"):
+    with pytest.raises(InputError, match="packets in flight|the limit is"):
         run(layout, study)
