@@ -116,9 +116,9 @@ CANNOT = {
     "no such flow": ({"flows": [{"flow": "reno.json"}]}, "did you mean 'reno_4s.json'"),
     "a start": (
         {"flows": [{"flow": NAME, "start_s": 3}]},
-        "trace.yaml: flows: start_s: counts when the tool's own files",
+        "trace.yaml: flows: start_s: is used only to read the tool's own files",
     ),
-    "columns": ({"columns": {"time": "t"}}, "trace.yaml: columns: counts when the tool's own files"),
+    "columns": ({"columns": {"time": "t"}}, "trace.yaml: columns: is used only to read the tool's own files"),
     "a word": ({"link": {"capacity": 1}}, r"link\.capacity: "),
 }
 
