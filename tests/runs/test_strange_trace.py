@@ -40,7 +40,11 @@ def test_a_sound_trace_is_read(good, tmp_path):
 @pytest.mark.parametrize(
     ("table", "edit", "says"),
     [
-        ("samples", lambda t: t.iloc[[0, *range(len(t))]], r"samples\.parquet: t_s: a flow has two samples of the same time"),
+        (
+            "samples",
+            lambda t: t.iloc[[0, *range(len(t))]],
+            r"samples\.parquet: t_s: a flow has two samples of the same time",
+        ),
         ("samples", lambda t: t.drop(index=3), "a sample is missing or sample_s is wrong"),
         ("samples", lambda t: t.iloc[:-1], r"end at 13 s, but duration_s is 14"),
         ("samples", lambda t: t.assign(t_s=t["t_s"].where(t.index != 2)), "t_s: must be a number of at least 0 s"),

@@ -254,12 +254,12 @@ def test_an_interrupted_run_goes_on_where_it_was(layout):
     assert jobs.simulated == 7
     again, said = run(layout)
     assert again.simulated == 0
-    assert "all there" in said[0]
+    assert "complete" in said[0]
 
 
 def test_a_fresh_checkout_goes_on_from_what_is_shipped(shipped):
     shutil.rmtree(shipped.results)
-    assert "all there" in ensembles.plan(shipped)[0].line  # as a dry run says it, which restores nothing
+    assert "complete" in ensembles.plan(shipped)[0].line  # as a dry run says it, which restores nothing
     assert not shipped.results.exists()
     again, said = run(shipped)
     assert again.simulated == 0
