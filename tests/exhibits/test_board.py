@@ -93,7 +93,7 @@ def test_a_missing_trace_is_one_line_with_the_command_that_makes_it(paper):
     with pytest.raises(InputError) as raised:
         paper.trace("pair_tcp_first")
     (line,) = raised.value._render_traceback_()  # all that IPython shows of it
-    assert line.endswith("./reproduce --config source=engine makes what is missing")
+    assert line.endswith("./reproduce --config source=engine simulates them")
 
 
 def test_looking_writes_nothing(context, capsys):
@@ -149,8 +149,8 @@ def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout
     paper.show("fig08")
     failed = record(layout, "fig14")
     assert failed.status == "failed"
-    assert failed.error.startswith("bhatti2009/self: 100 of the 100 runs that the configuration asks for")
-    assert "./reproduce --config source=engine makes what is missing" in failed.error
+    assert failed.error.startswith("bhatti2009/self: 100 of the 100 requested runs are missing")
+    assert "./reproduce --config source=engine simulates them" in failed.error
     assert "\n" not in failed.error
     assert failed.error in capsys.readouterr().out
     assert record(layout, "fig08").status == "built"

@@ -88,5 +88,5 @@ def test_a_comparison_of_flows_needs_two():
 
 
 def test_a_row_is_of_one_run():
-    with pytest.raises(InputError, match="is of one run"):
+    with pytest.raises(InputError, match="needs a trace of one run"):
         of_run.row(SimpleNamespace(runs=[1, 2]), None, STUDY)

@@ -56,8 +56,8 @@ def damaged(change):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<svg/>", "says nothing of where it comes from"),
-        (b"", "says nothing"),
+        (b"<svg/>", "contains no origin"),
+        (b"", "contains no origin"),
         (b"tcpfair-origin:", "is damaged"),
         (b'tcpfair-origin:{"exhibit":"ogura.fig8"', "is damaged"),
         (b"tcpfair-origin:[1]", "is damaged"),

@@ -63,7 +63,7 @@ def test_numbers_stand_beside_the_record(layout):
         (json.dumps({"exhibit": "ogura.fig8", "status": "done"}), "status: Input should be 'built', 'failed'"),
         (json.dumps({"exhibit": "ogura.fig8", "status": "failed", "files": ["a.svg"]}), "files: Input should be"),
         (json.dumps({"exhibit": "ogura.fig8", "status": "failed", "colour": 1}), "colour: "),
-        (json.dumps({"exhibit": "ogura.fig8", "status": "built"}), "files: what is built has at least one"),
+        (json.dumps({"exhibit": "ogura.fig8", "status": "built"}), "files: a built exhibit has at least one"),
     ],
 )
 def test_what_is_no_record_is_refused_in_one_line(layout, text, reason):
@@ -75,14 +75,14 @@ def test_what_is_no_record_is_refused_in_one_line(layout, text, reason):
             reading()
         message = str(refused.value)
         assert message.startswith(
-            f"{path}: no record of an exhibit; run ./reproduce, which draws it anew, or remove it"
+            f"{path}: not a record of an exhibit; run ./reproduce, which redraws it, or remove it"
         )
         assert reason in message
         assert "\n" not in message
 
 
 def test_a_missing_record_is_an_input_error(layout):
-    with pytest.raises(InputError, match="fig08.json: no record of an exhibit"):
+    with pytest.raises(InputError, match="fig08.json: not a record of an exhibit"):
         record.read(layout.results / "exhibits" / "ogura" / "fig08.json")
 
 

@@ -166,8 +166,8 @@ def test_a_missing_trace_is_refused_with_what_has_changed_and_what_makes_it(root
     plan = make_plan(root)
     with pytest.raises(
         store.MissingRunsError,
-        match=r"^ogura/pair: 4 of the 4 runs .*settings.buffer_pkts 10 -> 20.*"
-        r"; ./reproduce --config source=engine makes what is missing$",
+        match=r"^ogura/pair: 4 of the 4 requested runs .*settings.buffer_pkts 10 -> 20.*"
+        r"; ./reproduce --config source=engine simulates them$",
     ):
         store.Held(plan.layout, plan.papers["ogura"]).trace("pair")
 

@@ -51,8 +51,8 @@ def test_nor_does_one_on_the_command_line(tmp_path, monkeypatch, capsys):
 LEVELS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
 BOMBS = {
     "references of references": ("a0: &a0 [x]\n" + LEVELS, "more than 1000000 values"),
-    "a list that holds itself": ("a: &a [*a]", "more than 1000000 values, or a value that holds itself"),
-    "a mapping that holds itself": ("a: &a {b: *a}", "or a value that holds itself"),
+    "a list that holds itself": ("a: &a [*a]", "more than 1000000 values, or a value that contains itself"),
+    "a mapping that holds itself": ("a: &a {b: *a}", "or a value that contains itself"),
     "lists in lists": ("a: " + "[" * 100_000, "nested more than 50 levels deep"),
     "mappings in mappings": ("{a: " * 100_000, "nested more than 50 levels deep"),
     "indented": ("".join(" " * i + "a:\n" for i in range(200)), "nested more than 50 levels deep"),

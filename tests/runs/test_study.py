@@ -128,7 +128,7 @@ def at(*place_and_value):
 
 MISTAKES = {
     "x.yaml: grids: Extra inputs are not permitted": at("grids", {}),
-    "x.yaml: axis loss: nothing takes its value; write =loss where it belongs": at("grid", "loss", [0.1]),
+    "x.yaml: axis loss: is not used; write =loss where it belongs": at("grid", "loss", [0.1]),
     "x.yaml: =buffer: no axis of that name; axes are protocol, rtt_ms": at(
         "base", "settings", "buffer_pkts", "=buffer"
     ),
@@ -139,7 +139,7 @@ MISTAKES = {
     "protocol 'cubik' is unknown; did you mean 'cubic'\\?": at("grid", "protocol", ["cubik"]),
     "x.yaml: protocols.a.cc: protocol 'cubik' is unknown; did you mean": at("protocols", {"a": {"cc": "cubik"}}),
     "x.yaml: measures\\[0\\]: measure 'jif' is unknown; did you mean 'jfi'\\?": at("measures", ["jif"]),
-    "x.yaml: measures\\[0\\]: 'nru' is weighted by": at("measures", ["nru"]),
+    "x.yaml: measures\\[0\\]: 'nru' needs weights": at("measures", ["nru"]),
     "x.yaml: base.settings.capacity_bps: must be a number above 0": at("base", "settings", "capacity_bps", "fast"),
     "x.yaml: base.flows.rtt_ms: must be a number above 0 \\(got -5\\)": at("grid", "rtt_ms", [20, -5]),
     "x.yaml: experiments.study: settings.capacity: unknown; known are": at("base", "settings", "capacity", 1),
@@ -174,7 +174,7 @@ def test_a_range_from_which_nothing_can_be_drawn_is_refused(range_):
 def test_the_name_of_the_file_names_folders_and_is_held_to_letters(tmp_path, name):
     path = tmp_path / f"{name}.yaml"
     path.write_text(yaml.safe_dump(VALUES))
-    with pytest.raises(InputError, match="the name of the file names the study"):
+    with pytest.raises(InputError, match="the file name is the study"):
         load(path, ALGORITHMS, MEASURES)
 
 

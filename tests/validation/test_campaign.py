@@ -113,7 +113,7 @@ def test_parts_that_fail_are_named_by_reason_and_the_next_run_makes_what_is_miss
     broke = InputError("ns2 broke: no memory")
     install(monkeypatch, engine, Simulator("ns2", fails={"one/fast": broke, "two/fast": broke}))
     both = "whole/ns2/one/fast, whole/ns2/two/fast"
-    missing = f"error: 6 of 12 runs are missing: {both}: ns2 broke: no memory; run it again to go on"
+    missing = f"error: 6 of 12 runs are missing: {both}: ns2 broke: no memory; run it again to continue"
     assert complaint(capsys, "--run", "ns2") == missing
     assert not (layout.validated / "ns2").exists()
     install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": broke}))
@@ -315,7 +315,7 @@ def test_the_quick_check_fails_when_far_off(layout, engine, monkeypatch, capsys)
 
 @pytest.mark.parametrize("option", [["--quick"], ["--yes"], ["--experiments", "one"]])
 def test_options_of_a_run_need_one(layout, capsys, option):
-    assert f"{option[0]}: goes with --run" in complaint(capsys, *option)
+    assert f"{option[0]}: requires --run" in complaint(capsys, *option)
 
 
 def test_an_unknown_explanation_is_found_before_anything_runs(layout, engine, monkeypatch, capsys):

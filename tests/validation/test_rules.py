@@ -63,7 +63,7 @@ def test_what_the_log_of_a_failed_job_says_is_reported_and_the_others_are_made(l
     monkeypatch.setenv("BROKEN", part.shard_name)
     assert main(["validate"]) == 1
     assert capsys.readouterr().err == (
-        "error: 3 of 12 runs are missing: whole/engine/two/fast: no memory; run it again to go on\n"
+        "error: 3 of 12 runs are missing: whole/engine/two/fast: no memory; run it again to continue\n"
     )
     assert len(ages(layout)) == 3
     assert not (layout.validation / "report.html").exists()

@@ -217,7 +217,7 @@ def test_a_recording_has_no_run_of_a_paper(layout, tmp_path, capsys):
     path.write_text(Origin("rr_wire.jfi", "raw").text())
     assert whence.main(layout.root, path) == 0
     assert "drawn from a recording" in capsys.readouterr().out
-    with pytest.raises(InputError, match="no run is behind it"):
+    with pytest.raises(InputError, match="has no runs that could be simulated"):
         whence.main(layout.root, path, once_more=True)
 
 

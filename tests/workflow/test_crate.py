@@ -129,7 +129,7 @@ def test_an_unfinished_run_is_refused(plan, monkeypatch):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "nothing was made yet; ./reproduce first"), ("{", "not JSON"), ("[]", "not a configuration")],
+    [(None, "no results yet; run ./reproduce first"), ("{", "not JSON"), ("[]", "not a configuration")],
 )
 def test_without_a_run_it_is_refused_in_one_line(plan, content, message):
     path = plan.layout.results / "config.json"

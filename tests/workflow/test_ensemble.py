@@ -254,12 +254,12 @@ def test_an_interrupted_run_goes_on_where_it_was(layout):
     assert jobs.simulated == 7
     again, said = run(layout)
     assert again.simulated == 0
-    assert "all there" in said[0]
+    assert "complete" in said[0]
 
 
 def test_a_fresh_checkout_goes_on_from_what_is_shipped(shipped):
     shutil.rmtree(shipped.results)
-    assert "all there" in ensembles.plan(shipped)[0].line  # as a dry run says it, which restores nothing
+    assert "complete" in ensembles.plan(shipped)[0].line  # as a dry run says it, which restores nothing
     assert not shipped.results.exists()
     again, said = run(shipped)
     assert again.simulated == 0
@@ -276,7 +276,7 @@ def test_a_fresh_checkout_goes_on_from_what_is_shipped(shipped):
     assert [path.read_bytes() for path in ensemble_table.paths(shipped.ensembles, "ogura")] == extended
 
 
-@pytest.mark.parametrize("change", ["code", "damage", "drawn otherwise"])
+@pytest.mark.parametrize("change", ["code", "damage", "drawn differently"])
 def test_what_is_shipped_of_something_else_is_not_taken(shipped, monkeypatch, change):
     shutil.rmtree(shipped.results)
     if change == "code":
@@ -349,12 +349,12 @@ def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, monk
 @pytest.mark.parametrize(
     ("file", "old", "new", "why"),
     [
-        ("config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]", "of 9 settings drawn otherwise"),
+        ("config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]", "of 9 settings drawn differently"),
         ("config/papers/ogura.yaml", "duration_s: {value: 20", "duration_s: {value: 22", "configuration changed"),
         ("config/papers/ogura.yaml", "[throughput, nru]", "[throughput]", "configuration changed"),
         ("config/ensemble.yaml", "settings: 3", "settings: 4", "1 of 10 settings missing"),
         ("config/ensemble.yaml", "replicates: 2", "replicates: 3", "configuration changed"),
-        ("config/ensemble.yaml", "0.5e+6", "0.6e+6", "of 9 settings drawn otherwise"),
+        ("config/ensemble.yaml", "0.5e+6", "0.6e+6", "of 9 settings drawn differently"),
     ],
 )
 def test_what_was_made_from_something_else_is_stale_and_said_so(shipped, file, old, new, why):
@@ -492,7 +492,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
             "[wached], metrics",
             "hypotheses.received: experiment 'wached' is unknown; did you mean",
         ),
-        ("[watched], metrics", "[pair], settings: {capacity_bps: 1}, metrics", "are a change of their own"),
+        ("[watched], metrics", "[pair], settings: {capacity_bps: 1}, metrics", "list it as a separate change"),
         (
             "what: what was",
             "settings: 2\n        what: what was",

@@ -76,7 +76,7 @@ def test_items_that_fail_are_named_and_the_others_of_their_job_are_made(layout, 
     with pytest.raises(InputError) as told:
         go(layout, names)
     assert str(told.value) == (
-        f"{2 * len(failed)} of 10 runs are missing: {', '.join(failed)}: no luck; run it again to go on"
+        f"{2 * len(failed)} of 10 runs are missing: {', '.join(failed)}: no luck; run it again to continue"
     )
     assert made == names
     assert [item.name for item in campaign(layout, names).todo] == [name for name in names if "x" in name]

@@ -116,9 +116,9 @@ CANNOT = {
     "no such flow": ({"flows": [{"flow": "reno.json"}]}, "did you mean 'reno_4s.json'"),
     "a start": (
         {"flows": [{"flow": NAME, "start_s": 3}]},
-        "trace.yaml: flows: start_s: counts when the tool's own files",
+        "trace.yaml: flows: start_s: is used only to read the tool's own files",
     ),
-    "columns": ({"columns": {"time": "t"}}, "trace.yaml: columns: counts when the tool's own files"),
+    "columns": ({"columns": {"time": "t"}}, "trace.yaml: columns: is used only to read the tool's own files"),
     "a word": ({"link": {"capacity": 1}}, r"link\.capacity: "),
 }
 
@@ -168,7 +168,7 @@ def test_another_recording_is_refused_unless_it_replaces(layout, tmp_path):
     report["title"] = "start=3"
     other.write_text(json.dumps(report))
     before = files_of(folder)
-    with pytest.raises(InputError, match="is there already, with another recording; choose --name, or --replace it"):
+    with pytest.raises(InputError, match="contains another recording; choose --name, or --replace it"):
         importing.bring(layout, other)
     assert files_of(folder) == before
     importing.bring(layout, other, replace=True)
@@ -319,7 +319,7 @@ def test_names_that_cannot_be(layout, name):
 def test_without_a_path_there_has_to_be_something_in_data_raw(layout):
     with pytest.raises(InputError, match=r"nothing in .*data/raw yet"):
         importing.chosen(layout, [], "")
-    with pytest.raises(InputError, match="--name: goes with one PATH"):
+    with pytest.raises(InputError, match="--name: requires one PATH"):
         importing.chosen(layout, [], "mine")
 
 

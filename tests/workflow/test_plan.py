@@ -120,7 +120,7 @@ def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(ro
 BESIDE = "beside the figures of a paper: papers=bhatti2009 or papers=kozu2014"
 REFUSED = {
     "source: .*'bundled', 'engine' or 'raw'": {"source": "ns2"},
-    "smoke: goes with source engine; 'bundled' simulates nothing": {"source": "bundled", "smoke": True},
+    "smoke: requires source engine; 'bundled' simulates nothing": {"source": "bundled", "smoke": True},
     "is unknown; did you mean 'jfi'": {"source": "raw", "only": ["mine.jfii"]},
     "is unknown; did you mean 'goodput'": {"source": "raw", "only": ["goodputt"]},
     "trace: data/raw/mine: no such file or folder": {"source": "raw", "trace": "data/raw/mine"},
@@ -153,7 +153,7 @@ def test_what_is_no_notebook_gets_one_line(tmp_path, text):
 @pytest.mark.parametrize("capacity_bps", ["1.0e+300", "1.0e+307"])
 def test_a_capacity_beyond_every_machine_is_one_line(root, capacity_bps):
     edit(root / PAPER, "capacity_bps: {value: 1.0e+6", f"capacity_bps: {{value: {capacity_bps}")
-    with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the most is 1e[+]15"):
+    with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the limit is 1e[+]15"):
         _ = make_plan(root).lacking
 
 
@@ -190,7 +190,7 @@ def test_bundled_by_default_simulates_what_is_missing_and_by_hand_refuses(root):
     assert values["missing"] == "refuse"
     assert load_values(path, {"source": "engine"}) == {"source": "engine"}
     make_plan(root, source="bundled").refuse_what_is_missing()
-    with pytest.raises(InputError, match=r"source bundled: not held: ogura/self \(1 runs\), ogura/pair \(4 runs\)"):
+    with pytest.raises(InputError, match=r"source bundled: missing runs: ogura/self \(1 runs\), ogura/pair \(4 runs\)"):
         make_plan(root, **values).refuse_what_is_missing()
 
 

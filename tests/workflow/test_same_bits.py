@@ -110,13 +110,13 @@ def test_of_other_code_the_shortest_run_of_each_experiment_and_algorithm_is_comp
     made_by_other_code(monkeypatch)
     differ, said = holds(layout)
     assert differ == []
-    assert said[0].startswith("same bits? 3 shipped runs are compared, as the simulator is another: about ")
+    assert said[0].startswith("same bits? comparing 3 shipped runs, because the simulator changed: about ")
     assert said[1].startswith("same bits  3 of 3 runs, in ")
 
 
 def test_of_an_edited_algorithm_only_its_runs_are_compared(layout, monkeypatch):
     made_by_other_code(monkeypatch, "libra")
-    assert holds(layout)[1][0].startswith("same bits? 1 shipped runs")
+    assert holds(layout)[1][0].startswith("same bits? comparing 1 shipped runs")
 
 
 def test_other_bits_of_other_code_are_named(layout, monkeypatch):

@@ -137,7 +137,7 @@ def test_runs_that_fail_stop_no_other_experiment(root, jobs, capsys, monkeypatch
     monkeypatch.setattr(sources, "shard_of", failing)
     plan = make_plan(root)
     assert run.build(plan, cores=1) == 1
-    assert "error: 4 of 6 runs are missing: ogura/pair: no luck; run it again to go on" in capsys.readouterr().err
+    assert "error: 4 of 6 runs are missing: ogura/pair: no luck; run it again to continue" in capsys.readouterr().err
     assert [pair for pair, folder in make_plan(root).traces.items() if folder is None] == [("ogura", "pair")]
     assert len(jobs.built) == 1  # the workflow makes what does not need these runs
 

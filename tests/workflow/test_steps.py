@@ -79,7 +79,7 @@ def test_a_notebook_is_given_what_it_declares_and_nothing_else(root, caplog):
 
 @pytest.mark.slow
 def test_a_kernel_that_was_killed_is_one_line(root):
-    with pytest.raises(InputError, match=r"^notebooks/small.ipynb: the kernel that ran it was killed, as the system"):
+    with pytest.raises(InputError, match=r"^notebooks/small.ipynb: its kernel was killed, as the system"):
         run_notebook(root, ("import os\nos.kill(os.getpid(), 9)", []))
     assert not (root / "results/engine/notebooks").exists()
 

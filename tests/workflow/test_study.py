@@ -88,7 +88,7 @@ def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
     assert summary[(summary["line"] == "cubic") & (summary["x"] == 80)]["median"].item() == pytest.approx(expected)
     assert any(line.startswith("written    results/engine/studies/rtt/metrics.parquet  12 runs") for line in said)
     again, said = run(layout, study)
-    assert again.simulated == 0 and said[1] == "study      all runs are there"
+    assert again.simulated == 0 and said[1] == "study      all runs are finished"
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_a_study_in_which_every_run_is_refused_says_so(layout, monkeypatch):
     study, said = opened(layout), []
     studies.run(layout, study, 2, say=said.append)
     assert next(line for line in said if line.startswith("refused")).endswith("stack ns2 has sack only")
-    assert "no run can have the values" in said[-2]
+    assert "the values of every point are invalid" in said[-2]
 
 
 @pytest.mark.parametrize("capacity_bps", [1e300, 1e308])
@@ -326,5 +326,5 @@ def test_a_capacity_beyond_every_machine_is_one_line(layout, capacity_bps, capsy
     given["base"]["settings"]["capacity_bps"] = capacity_bps
     study = opened(layout, given)
     assert all(len(line) < 200 for line in studies.plan(layout, study).lines)
-    with pytest.raises(InputError, match="packets in flight|the most is"):
+    with pytest.raises(InputError, match="packets in flight|the limit is"):
         run(layout, study)

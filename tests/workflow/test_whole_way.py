@@ -138,5 +138,5 @@ def test_source_bundled_by_hand_refuses(root):
     )
     assert done.returncode == 1
     assert done.stderr.startswith(
-        "error: source bundled: not held: ogura/model2 (6 runs) (settings.buffer_pkts 500 -> 400)"
+        "error: source bundled: missing runs: ogura/model2 (6 runs) (settings.buffer_pkts 500 -> 400)"
     )

@@ -74,15 +74,17 @@ def note(job: Path, **more: float) -> None:
 
 
 def note_workflow(layout: Layout, began_s: float, wall_s: float, cpu_before_s: float) -> None:
-    """Store the cost of a run of the workflow since ``began_s`` (seconds of the epoch) outside its steps, as the step
-    ``workflow``: the plan, Snakemake and its shells."""
+    """Store the cost of a run of the workflow outside its steps (plan, Snakemake, shells) as the step ``workflow``.
+
+    ``began_s`` is in seconds of the epoch.
+    """
     of_steps = (path for path in folder(layout).rglob("*.json") if path.stat().st_mtime >= began_s)
-    beside_s = max(cpu_s() - cpu_before_s - sum(_said_by(path).get("cpu_s", 0.0) for path in of_steps), 0.0)
-    write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{beside_s:.2f}\n")
+    other_s = max(cpu_s() - cpu_before_s - sum(_noted(path).get("cpu_s", 0.0) for path in of_steps), 0.0)
+    write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{other_s:.2f}\n")
 
 
 def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
-    """Memory in MB to request from a cluster: 1.5 times that of such a step here, or ``unknown_mb`` before the first."""
+    """Memory in MB to request from a cluster: 1.5 times the largest use of this step so far, or ``unknown_mb`` before that."""
     largest_mb = max((cost.max_rss_mb for cost in read(layout) if cost.step == step), default=0.0)
     return max(_LEAST_MB, math.ceil(_SPARE_MEMORY * largest_mb)) if largest_mb else unknown_mb
 
@@ -110,14 +112,14 @@ def runtime_min(expected_s: float) -> int:
 
 
 def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
-    """The benchmark of one job; None where it is truncated."""
+    """The costs in the benchmark of one job; none if it is truncated."""
     step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
-    said = _said_by(path.with_suffix(".json"))
+    noted = _noted(path.with_suffix(".json"))
     item = item.partition("/")[0] if step in CAMPAIGNS else item
     with path.open(newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
             wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
-            yield Cost(step, item, wall_s, said.get("cpu_s", cpu_s), rss_mb, said.get("simulated_pkts", 0))
+            yield Cost(step, item, wall_s, noted.get("cpu_s", cpu_s), rss_mb, noted.get("simulated_pkts", 0))
 
 
 def _number(text: str | None) -> float:
@@ -135,10 +137,10 @@ def _together(one: Cost, other: Cost) -> Cost:
     return Cost(one.step, one.item, wall_s, cpu_s, rss_mb, pkts, jobs)
 
 
-def _said_by(path: Path) -> dict[str, float]:
-    """A step's own record of its simulations; empty without one."""
+def _noted(path: Path) -> dict[str, float]:
+    """The values that a job stored by `note`; empty without them."""
     try:
-        said = json.loads(path.read_text())
+        noted = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return noted if isinstance(noted, dict) else {}

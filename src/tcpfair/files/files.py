@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tcpfair.errors import InputError
 
-MOST_BYTES = 20_000_000  # of a file that is read at once: configuration, a manifest, the sidecar of a recording
+MOST_BYTES = 20_000_000  # limit for files that are read at once: configuration, a manifest, the sidecar of a recording
 _SCRATCH = ".new"
 
 
@@ -31,14 +31,16 @@ def is_editors(name: str) -> bool:
 
 
 def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of an untrusted file that must be small. Raises InputError for a larger one, and for a pipe or
-    device, which might be endless; OSError as reading does."""
+    """The content of an untrusted file that must be small.
+
+    Raises InputError for a larger file and for a pipe or device, which might be endless; OSError if reading fails.
+    """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{path}: a pipe or a device; give a file")
     with path.open("rb") as stream:
         content = stream.read(most_bytes + 1)
     if len(content) > most_bytes:
-        raise InputError(f"{path}: larger than {most_bytes / 1e6:g} MB; none that is meant for this is")
+        raise InputError(f"{path}: larger than {most_bytes / 1e6:g} MB, the limit for such a file")
     return content
 
 
@@ -86,7 +88,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 def whole_folder(folder: Path, replaces: bool = True) -> Iterator[Path]:
     """An empty folder next to ``folder`` to fill; it replaces ``folder`` when the block succeeds.
 
-    A folder that another process puts there at the same moment stays; with ``replaces=False``, any existing folder.
+    If another process creates ``folder`` at the same moment, that one stays; with ``replaces=False``, any existing one.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(8)}{_SCRATCH}")

@@ -61,7 +61,7 @@ class Layout:
 
     root: Path
     source: str = "bundled"
-    recording: str = ""  # with source raw: which recording, by its folder's name; each has separate results
+    recording: str = ""  # with source raw: the recording's folder name; each recording has separate results
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:

@@ -46,10 +46,10 @@ def read_manifest(folder: Path) -> dict:
         raise InputError(f"{path}: not JSON ({error.msg} at line {error.lineno})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not JSON (not UTF-8)") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError):  # a number with thousands of digits, thousands of brackets
         raise InputError(f"{path}: not JSON that this program writes") from None
     if not isinstance(manifest, dict):
         raise InputError(f"{path}: not a manifest; it must be a JSON object")
     if manifest.pop("digest", None) != digest(manifest):
-        raise InputError(f"{path}: differs from its own digest; restore it, or make the trace anew")
+        raise InputError(f"{path}: differs from its own digest; restore it, or rebuild the trace")
     return manifest

@@ -66,7 +66,7 @@ class Epoch(NamedTuple):
 
     @property
     def round_trips(self) -> Floats:
-        """Since the end of recovery, at each poll; NaN where the RTT is unknown."""
+        """Round trips since the end of recovery, at each poll; NaN where the RTT is unknown."""
         t_s, srtt_s = self.polls["t_s"].to_numpy(), self.polls["srtt_s"].to_numpy(dtype=float)
         return np.cumsum(np.append((t_s[0] - self.begin_s) / srtt_s[0], 2 * np.diff(t_s) / (srtt_s[1:] + srtt_s[:-1])))
 
@@ -87,7 +87,7 @@ class Epoch(NamedTuple):
 
     def fit(self, curve: Callable[..., Floats], guess: list[float]) -> Floats:
         """Parameters of ``curve`` of time through the windows by least squares; NaN when they do not converge."""
-        from scipy.optimize import curve_fit  # takes a third of a second, which only fits should cost
+        from scipy.optimize import curve_fit  # takes a third of a second, only needed to fit
 
         try:
             return curve_fit(curve, self.polls["t_s"].to_numpy(), self.polls["cwnd_pkts"], guess)[0]
@@ -141,7 +141,7 @@ class Growth(NamedTuple):
 
     @property
     def sums_pkts(self) -> Floats:
-        """From the sum at the start to that at the stop."""
+        """Evenly spaced values from the sum at the start to that at the stop."""
         return np.linspace(sum(self.start_pkts.values()), sum(self.stop_pkts.values()), _CURVE_POINTS)
 
     @property
@@ -208,7 +208,7 @@ class Recoveries:
             enough = all(len(rows) >= self.min_polls and _past_slow_start(rows) for rows in polls.values())
             if stop_s - start_s > self.min_epoch_s and start_s in ends_s and enough:
                 number += 1
-                # the polls of different flows are not simultaneous: only where all flows have polls
+                # the polls of different flows are not simultaneous: use the time in which all flows have polls
                 first_s = max(rows["t_s"].iloc[0] for rows in polls.values())
                 last_s = min(rows["t_s"].iloc[-1] for rows in polls.values())
                 windows = (_windows_at(polls, t_s) for t_s in (first_s, last_s))

@@ -15,13 +15,13 @@ _NO_OTHERS = empty("samples").assign(role="", direction="")
 
 
 def row(trace: Trace, config: PaperConfig, experiment: str) -> dict[str, float]:
-    """The metrics of a trace of one run: ``jfi_mean`` of the system, ``throughput_mean_flow1`` of a flow; NaN as there.
+    """The metrics of a trace of one run: ``jfi_mean`` of the system, ``throughput_mean_flow1`` of a flow.
 
-    The flows must be in order, with equal numbers of samples, as from simulators. Raises InputError for a trace of more
-    runs, and for two metrics of one name.
+    The flows must be in order, with equal numbers of samples, as from simulators. Raises InputError for a trace of
+    several runs, and for two metrics with one name.
     """
     if len(trace.runs) != 1:
-        raise InputError(f"a row of metrics is of one run (got {len(trace.runs)})")
+        raise InputError(f"a row of metrics needs a trace of one run (got {len(trace.runs)})")
     chosen = config.experiments[experiment]
     duration_s = float(trace.runs["duration_s"].iloc[0])
     window_s = tuple(chosen.window_s.value) if chosen.window_s else (0.0, duration_s)

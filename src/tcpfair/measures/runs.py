@@ -164,13 +164,13 @@ class Runs:
         return {places[key]: rows for key, rows in losses.groupby(["run_id", "flow_id"]) if key in places.index}
 
     def loss_times_s(self, run: int, flow: int) -> Floats:
-        """Moments of the flow's losses in the window, its ends included, (losses,)."""
+        """Times of the flow's losses in the window, its ends included, (losses,)."""
         if (run, flow) not in self.losses:
             return np.empty(0)
         return epochs.losses_between_s(self.losses[run, flow]["t_s"], *self.window_s)
 
     def of_each_flow(self, value: Callable[[int, int], float]) -> Floats:
-        """``value(run, flow)`` of all, (runs, flows)."""
+        """``value(run, flow)`` of every flow, (runs, flows)."""
         n_runs, n_flows, _ = self.shape
         return np.array([[value(run, flow) for flow in range(n_flows)] for run in range(n_runs)], dtype=float)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_PKTS = 1e15  # of one run: a year of one core
-_KEY_LENGTH = 20  # of hexadecimal digits: a million runs share one with a chance of 1e-12
+_KEY_LENGTH = 20  # hexadecimal digits: two of a million runs share a key with probability 1e-12
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,8 @@ def expected_pkts(scenario: Scenario) -> float:
     pkts = scenario.capacity_bps * scenario.duration_s / (BITS_PER_BYTE * scenario.wire_bytes)
     if not pkts <= MOST_PKTS:
         raise InputError(
-            f"scenario: capacity_bps {scenario.capacity_bps:g} for duration_s {scenario.duration_s:g} are {pkts:.3g} packets; "
-            f"the most is {MOST_PKTS:g}"
+            f"scenario: capacity_bps {scenario.capacity_bps:g} for duration_s {scenario.duration_s:g} is {pkts:.3g} packets; "
+            f"the limit is {MOST_PKTS:g}"
         )
     return pkts
 

@@ -143,7 +143,7 @@ class Experiment(Strict):
         default_factory=dict,
         description="what differs from run to run. rtt_rel, access_rel: by up to this share either way; start_s: up to this "
         "later; order: shuffle = the flows change places, one order for each replicate; seeds: the paper whose seeds these "
-        "runs have, where two papers print the same runs",
+        "runs have, where two papers publish the same runs",
     )
     window_s: Value | None = None
     record: list[Literal["samples", "cwnd", "events", "link"]] = Field(default=["samples"])
@@ -179,7 +179,7 @@ class Exhibit(Strict):
         default=None, description="of a supplement that is drawn as a table"
     )
     title: str
-    draw: str = Field(default="", description="name of the drawing kind; none for a drawing of its own")
+    draw: str = Field(default="", description="kind of the drawing; empty for a one-off drawing")
     experiments: list[str] = Field(default_factory=list)
     options: dict[str, Any] = Field(default_factory=dict)
     caption: str = ""
@@ -255,10 +255,10 @@ class Config(Strict):
     source: Literal["bundled", "engine", "raw"] = "bundled"
     papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = Field(default=list(PAPERS))
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
-    trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")
-    missing: Literal["simulate", "refuse"] = Field(
-        default="simulate", description="what becomes of runs that are not held"
+    trace: str = Field(
+        default="", description="your own recordings (source raw): files or folders, separated by commas"
     )
+    missing: Literal["simulate", "refuse"] = Field(default="simulate", description="what to do about missing runs")
     shards: int = Field(default=2, ge=1, le=64, description="jobs for each experiment with missing runs, at most")
     smoke: bool = Field(default=False, description="one run per grid point and short durations, to try everything")
     smoke_duration_s: float = Field(default=12.0, gt=0)
@@ -303,7 +303,7 @@ def plain_yaml(text: str, where: str) -> Any:
     except ValueError as error:  # a date that does not exist
         raise InputError(f"{where} not valid YAML ({error})") from None
     if not _is_small(values):
-        raise InputError(f"{where} more than {_MOST_NODES} values, or a value that holds itself; mind &x and *x")
+        raise InputError(f"{where} more than {_MOST_NODES} values, or a value that contains itself; check &x and *x")
     return values
 
 

@@ -19,7 +19,7 @@ _ENDINGS = re.compile(
     r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
 )
 _SEPARATOR = ","
-_LONGEST_NAME = 100  # file systems allow 255 bytes, of which scratch folders and results add some
+_LONGEST_NAME = 100  # file systems allow 255 bytes, and scratch folders and results add to a name
 
 
 def name_of(path: Path) -> str:
@@ -37,7 +37,7 @@ def sidecar_path(recording: Path) -> Path:
 
 
 def recordings_in(trace: str) -> list[str]:
-    """The recordings that ``trace`` names: files and folders, several with commas between them."""
+    """The recordings that ``trace`` names: files and folders, separated by commas."""
     return [each for each in trace.split(_SEPARATOR) if each]
 
 

@@ -24,13 +24,13 @@ RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
 
 
 class Strict(BaseModel):
-    """A model that refuses fields which it does not have."""
+    """A model that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Frozen(Strict):
-    """A strict model that stays as it was made."""
+    """A strict, immutable model."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,7 +42,7 @@ class Flow(Frozen):
     cc: str = Field(description="name of the congestion-control algorithm in the registry")
     params: dict[str, float] = Field(default_factory=dict, description="overrides of the algorithm's parameters")
     rtt_s: Positive = Field(description="two-way propagation delay")
-    direction: Literal["forward", "reverse"] = Field(default="forward", description="which way its data flow")
+    direction: Literal["forward", "reverse"] = Field(default="forward", description="direction of its data")
     start_s: NonNegative = 0.0
     stop_s: Positive = math.inf
     size_pkts: OneOrMore = math.inf
@@ -62,13 +62,13 @@ class Flow(Frozen):
     rto_min_s: Positive = 0.2
     stack: Literal["text", "linux", "ns2"] = Field(
         default="text",
-        description="text = windows are real numbers, as the texts have them; linux = the whole windows of Linux 2.6.22's"
-        " modules; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
+        description="window arithmetic: text = real numbers, as in papers and RFCs; linux = whole packets, as in the modules"
+        " of Linux 2.6.22; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,
         description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
-        " rto_min), as Linux does since 2.4; none = linux on the stack linux (but for ccid2), else rfc6298",
+        " rto_min), as Linux does since 2.4; none = linux on the stack linux (except for ccid2), else rfc6298",
     )
     role: Literal["foreground", "background"] = "foreground"
 
@@ -117,7 +117,7 @@ class Web(Frozen):
 
 
 class Scenario(Frozen):
-    """A dumbbell with one drop-tail bottleneck, or one for each direction that data and ACKs of the other share."""
+    """A dumbbell with one drop-tail bottleneck, or one per direction, which data share with the other direction's ACKs."""
 
     capacity_bps: Positive
     wire_bytes: Positive = Field(description="bytes that a full data packet takes on the bottleneck link")
@@ -159,9 +159,9 @@ class Scenario(Frozen):
 
     @property
     def digest(self) -> str:
-        """Hash of every field that is not at its default, for manifests: a new field does not change old hashes.
+        """Hash of every field that differs from its default, so a new field does not change old hashes.
 
-        The timer enters by its effective law, however it was chosen. RFC 6298 is the law of all runs before there was a choice.
+        The retransmission timer enters as its effective law. RFC 6298 is omitted, because older runs had no other.
         """
         values = self.model_dump(mode="json", exclude_defaults=True)
         dumped = (*values["flows"], *(web["flow"] for web in values.get("web", ())))

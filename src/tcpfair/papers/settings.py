@@ -2,7 +2,7 @@
 
 An *assumption* is a value with ``assumed:`` and ``range:``. A value that the configuration references again (YAML's
 ``&x`` and ``*x``) is in several places but is one assumption. The parsed file has no anchors. So values with the same
-last name, value, reason and range are one assumption. Two whose reasons differ in a word are two, unless `tied`.
+last name, value, reason and range are one assumption. If their reasons differ, they are two, unless `tied`.
 
 How a range is drawn (`Kind`): whole numbers between whole bounds, ``[0, 1]`` as a switch, other numbers as real ones, and
 everything else (words, lists, truth values, more than two numbers) as a choice among the values listed. ``scale: log`` draws
@@ -15,7 +15,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -173,9 +173,7 @@ def fits(pattern: str, name: str) -> bool:
 
 
 def _is_design(place: Place) -> bool:
-    own = place[2:] if place[0] == "experiments" else ()
-    text = place_name(own)
-    return any(text == name or text.startswith(f"{name}.") for name in _DESIGN)
+    return place[0] == "experiments" and place[2] in _DESIGN
 
 
 def _drawn_from(value: Value) -> dict[str, Any] | None:
@@ -228,10 +226,7 @@ def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[A
             f"{where}tied: {', '.join(names)}: must have the same value, range and scale to be drawn as one"
         )
     first = together[0]
-    one = Assumption(
-        tuple(place for each in together for place in each.places),
-        *(getattr(first, name) for name in ("value", "kind", "scale", "low", "high", "choices")),
-    )
+    one = replace(first, places=tuple(place for each in together for place in each.places))
     return [one if each is first else each for each in known if each is first or each not in together]
 
 
@@ -242,16 +237,16 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     """The setting as configured and ``n`` drawn ones: a row per setting (index ``setting``), a column per assumption's name.
 
     Without an assumption, all rows are equal. The drawn rows are the first ``n`` points of a scrambled Sobol sequence,
-    so that fewer settings are the first of more.
+    so a smaller sample is the beginning of a larger one.
     """
-    import pandas as pd  # half a second, which a start without work should avoid
+    import pandas as pd  # takes half a second, which a start without work avoids
 
     rows = [[each.value for each in assumptions]]
     if not assumptions:
         rows *= 1 + n
     elif n:
         import numpy as np
-        from scipy.stats import qmc  # takes a second, which only drawing should cost
+        from scipy.stats import qmc  # takes a second, only needed to draw
 
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
         rows += [[each.at(u) for each, u in zip(assumptions, point, strict=True)] for point in shares]

@@ -1,1 +1,1 @@
-"""Runs: expanded from the configuration, identified by keys, kept in stores of shards; outputs of steps."""
+"""Runs, which are expanded from the configuration, identified by keys and stored in shards; outputs of steps."""

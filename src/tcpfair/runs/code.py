@@ -1,8 +1,8 @@
-"""Digests of code: what a program does, without its comments, docstrings, type hints and formatting.
+"""Digests of code, which ignore comments, docstrings, type hints and formatting.
 
-Two questions are answered by them. Which code made a run (`of_algorithms`): the simulator, and each algorithm that acts
-in the run, so that an edited constant of CUBIC touches CUBIC's runs alone. And which code a later step runs: what its function
-reaches by imports (`tcpfair.runs.reach`), or all sources of some rooms (`of_rooms`).
+A run is made by the simulator and its algorithms (`of_algorithms`), so an edit of CUBIC makes only runs with CUBIC stale.
+A later step depends on the modules that its function imports (`tcpfair.runs.reach`) or on all sources of some rooms
+(`of_rooms`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tcpfair.files.files import is_editors
 from tcpfair.files.remembered import Remembered
 
 PACKAGE = Path(__file__).resolve().parents[1]
-DIGEST_LENGTH = 16  # of hexadecimal digits
+DIGEST_LENGTH = 16  # hexadecimal digits
 
-# Where the simulator begins. What these import from the rooms named after them belongs to it.
+# the entry points of the simulator, which consists of them and of what they import from the rooms below
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
 _SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "jit.py", "units.py")
-SIMULATOR = "simulator"  # its name beside those of the algorithms
+SIMULATOR = "simulator"  # its name next to those of the algorithms
 _SUFFIXES = (".py", ".j2", ".js", ".tcl")
 _COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")
 _COMPILED = "__pycache__"
@@ -40,7 +40,7 @@ _DOTTED = re.compile(rf"{PACKAGE.name}(\.\w+)*\.?")
 
 
 class Facts(NamedTuple):
-    """What is found in a piece of code: a digest of what acts, dotted names that it imports, files that it names."""
+    """A piece of code: its digest, the dotted names that it imports, the files that it names."""
 
     digest: str
     imports: Sequence[str] = ()
@@ -50,10 +50,10 @@ class Facts(NamedTuple):
 
 @cache
 def kept() -> Remembered:
-    """What was computed from this package's sources, by this version of what computes it.
+    """The cache of what was computed from this package's sources.
 
-    Parsing all modules takes two seconds, looking at their dates a few milliseconds. The file is where Python keeps the
-    package's compiled modules.
+    Parsing all modules takes two seconds, checking their times a few milliseconds. The file is next to the package's
+    compiled modules.
     """
     made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(names())])
     compiled = Path(cache_from_source(str(PACKAGE / "units.py")))
@@ -62,7 +62,7 @@ def kept() -> Remembered:
 
 @cache
 def names() -> frozenset[str]:
-    """Files of this package, and folders that hold no modules; relative to it."""
+    """Files of this package and its folders without modules, relative to it."""
     found = []
     for folder, folders, names in os.walk(PACKAGE):
         folders[:] = [name for name in folders if name != _COMPILED]
@@ -75,7 +75,7 @@ def names() -> frozenset[str]:
 
 @cache
 def facts(name: str) -> Facts:
-    """What is found in a source of this package, by its name relative to it; of what is not Python, only the digest."""
+    """The facts of a file of this package, by its relative name; only the digest if it is not Python."""
     path = PACKAGE / name
 
     def compute() -> Facts:
@@ -87,7 +87,7 @@ def facts(name: str) -> Facts:
 
 
 def facts_of(tree: ast.Module, module: str) -> Facts:
-    """What is found in some code of a module."""
+    """The facts of some code of a module."""
     by_name: list[str] = []
     if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
         by_name = [name for package in _packages_named(tree, module) for name in _members(package)]
@@ -111,7 +111,7 @@ def imported_names(tree: ast.AST) -> Iterator[str]:
 
 
 def _running(tree: ast.Module) -> ast.Module:
-    """Code without what is for type checkers alone."""
+    """Code without its ``if TYPE_CHECKING`` blocks."""
     return ast.Module([each for each in tree.body if not (isinstance(each, ast.If) and _is_typing(each.test))], [])
 
 
@@ -120,7 +120,7 @@ def _is_typing(test: ast.expr) -> bool:
 
 
 def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
-    """The package of a module that imports by name, and the packages whose dotted names begin a text in it."""
+    """The package of a module that imports by name, and the packages that its strings name."""
     yield module.rpartition("/")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
@@ -131,13 +131,13 @@ def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
 
 def _members(package: str) -> list[str]:
     """Dotted names of the modules of a package."""
-    beside = (name.rpartition("/")[2] for name in names() if name.rpartition("/")[0] == package)
-    stems = sorted(name.removesuffix(".py") for name in beside if name.endswith(".py") and name != "__init__.py")
+    files = (name.rpartition("/")[2] for name in names() if name.rpartition("/")[0] == package)
+    stems = sorted(name.removesuffix(".py") for name in files if name.endswith(".py") and name != "__init__.py")
     return [".".join([PACKAGE.name, *filter(None, package.split("/")), stem]) for stem in stems]
 
 
 def acting(node: ast.AST | list[ast.stmt]) -> bytes:
-    """What acts of some code: its syntax tree, without comments, docstrings, hints and formatting."""
+    """The syntax tree of some code, without comments, docstrings, type hints and formatting."""
     return repr(_plain(node)).encode()
 
 
@@ -146,9 +146,10 @@ _NAMED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 def _plain(node: object) -> object:
-    """What acts of a syntax tree as nested tuples, the same in every version of Python.
+    """A syntax tree as nested tuples, equal in every version of Python.
 
-    Left out are docstrings, hints of functions, descriptions of fields, and where in this package imports come from.
+    Docstrings, type hints of functions, descriptions of fields and the place of an imported module in this package are
+    omitted.
     """
     if isinstance(node, list):
         return tuple(_plain(item) for item in node)
@@ -174,7 +175,7 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def closure(entries: Iterable[str], below: Callable[[str], Iterable[str]]) -> set[str]:
-    """``entries`` and all that they lead to, directly or through others."""
+    """``entries`` and all that they lead to, directly or indirectly."""
     found: set[str] = set()
     todo = set(entries)
     while todo:
@@ -184,7 +185,7 @@ def closure(entries: Iterable[str], below: Callable[[str], Iterable[str]]) -> se
 
 
 def reached(entries: Iterable[Path], rooms: tuple[str, ...]) -> set[Path]:
-    """``entries`` and all that they import, directly or through others, from ``rooms`` (folders ``cc/``, files)."""
+    """``entries`` and all that they import, directly or indirectly, from ``rooms`` (folders such as ``cc/``, or files)."""
 
     def below(module: str) -> set[str]:
         imported = (name.split(".") for name in facts(module).imports)
@@ -196,7 +197,7 @@ def reached(entries: Iterable[Path], rooms: tuple[str, ...]) -> set[Path]:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """SHA-256 over some sources, in order of their names; where they stand does not count."""
+    """SHA-256 over some sources, in order of their names; their folders do not count."""
     paths = sorted(paths, key=lambda path: (path.name, path.as_posix()))
 
     def compute() -> str:
@@ -214,7 +215,7 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 
 def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
-    """Digests of the code that acts in runs of some algorithms: of the ``simulator`` and of each algorithm by name."""
+    """Digests of the code that makes runs of some algorithms: of the ``simulator`` and of each algorithm, by name."""
     own = {name: _of_algorithm(name) for name in sorted(set(algorithms))}
     return {SIMULATOR: _of_simulator(), **own}
 

@@ -1,12 +1,12 @@
-"""The ensemble: every paper under many settings of what it leaves out (``config/ensemble.yaml``).
+"""The ensemble: every paper under many settings of its unstated parameters (``config/ensemble.yaml``).
 
-A *member* of the ensemble is one setting of all assumptions of a paper (`tcpfair.papers.settings`), as the paper stands or
-under a *hypothesis*: a named way in which the experiments may have differed from what the paper says of them. Each member
-simulates the paper's experiments in a few perturbed runs and leaves metrics alone. A hypothesis that changes only which printed
-numbers are judged, or which metrics they are compared with, simulates nothing: it reads the members as printed.
+A *member* is one setting of all assumptions of a paper (`tcpfair.papers.settings`), as published or under a *hypothesis*:
+a named way in which the experiments may have differed from their description in the paper. Each member simulates the
+paper's experiments in a few perturbed runs and stores only metrics. A hypothesis that changes only which published numbers
+are judged, or which metrics they are compared with, needs no simulation: it reads the members as published.
 
-*Further runs* are an ensemble in which nothing is drawn: each of its settings is one more run of every point of some
-experiments, as the paper is configured. Claims are decided on them and on the runs whose traces are kept.
+*Further runs* are an ensemble without drawn values: each setting is one more run of every point of some experiments, as
+configured. Claims are decided on them together with the runs whose traces are stored.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from tcpfair.runs.outputs import Parts, part
 if TYPE_CHECKING:
     import pandas as pd
 
-AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
-FURTHER = "_runs"  # ends the name of an ensemble of further runs
-# from the replicates of one setting to those of the next, so that no two settings share their perturbations; the
-# base setting has the first ones, those of the paper's own exhibits
+AS_PRINTED = ""  # in the place of a hypothesis: the paper as published
+FURTHER = "_runs"  # suffix of the name of an ensemble of further runs
+# distance between the replicate numbers of two settings, so that no two settings share perturbations; the base setting has
+# the first ones, those of the paper's exhibits
 _REPLICATES_APART = 1000
-_UNIT_PKTS = 600e6  # of the experiments that are simulated together, about: 20 s of one core
-# the code that turns a trace into metrics, and these into means
+_UNIT_PKTS = 600e6  # approximate size of experiments that are simulated together: 20 s of one core
+# the code that computes metrics from a trace, and their means
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
 
 class Change(Strict):
-    """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
+    """A change of some experiments under a hypothesis, at some points of their grids (``where``; empty = at all).
 
-    ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
-    values of those names. ``metrics`` changes no run: a metric of the experiments is read as another one.
+    ``protocols`` gives a label the meaning of another one; ``settings``, ``flow`` and ``perturb`` replace the values of
+    those names. ``metrics`` changes no run: another metric of the experiments is read instead.
     """
 
     experiments: list[str] = Field(min_length=1)
@@ -61,7 +61,7 @@ class Change(Strict):
     @model_validator(mode="after")
     def _metrics_everywhere(self) -> Change:
         if self.metrics and (self.where or self.changes_runs):
-            raise ValueError("`metrics:` are of all points of the experiments and are a change of their own")
+            raise ValueError("`metrics:` applies to all points of the experiments; list it as a separate change")
         return self
 
     @property
@@ -70,7 +70,7 @@ class Change(Strict):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What identifies it among the changes of runs."""
+        """The values that identify it as a change of runs."""
         return self.model_dump(exclude={"metrics"} | (set() if self.perturb else {"perturb"}))
 
     def applies(self, experiment: str, point: Mapping[str, Any]) -> bool:
@@ -79,7 +79,7 @@ class Change(Strict):
 
 
 class Numbers(Strict):
-    """Some of a paper's printed numbers: of these exhibits and protocols, at these RTTs; all where none are named."""
+    """A selection of a paper's published numbers by exhibit, protocol and RTT; an empty list selects all."""
 
     exhibits: list[str] = Field(default_factory=list)
     protocols: list[str] = Field(default_factory=list)
@@ -87,11 +87,11 @@ class Numbers(Strict):
 
     @property
     def are_some(self) -> bool:
-        """Whether any are named."""
+        """Whether any list is given."""
         return bool(self.exhibits or self.protocols or self.rtt_ms)
 
     def has(self, exhibit: str, key: Mapping[str, str]) -> bool:
-        """Whether a printed number is one of them."""
+        """Whether a published number is selected."""
         chosen = [(self.exhibits, exhibit), (self.protocols, key.get("protocol"))]
         chosen.append((self.rtt_ms, float(key.get("rtt_ms", "nan"))))
         return all(not named or own in named for named, own in chosen)
@@ -106,7 +106,7 @@ class Numbers(Strict):
 
 
 class Excluded(Numbers):
-    """Printed numbers that a hypothesis does not judge, and why."""
+    """Published numbers that are not judged under a hypothesis, and why."""
 
     reason: str = Field(min_length=1)
 
@@ -118,15 +118,15 @@ class Excluded(Numbers):
 
 
 class Hypothesis(Strict):
-    """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
+    """A reading of the paper: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
 
     what: str
     settings: int = Field(default=0, ge=0)
     changes: list[Change] = Field(default_factory=list)
     excluded: list[Excluded] = Field(default_factory=list)
-    all_of: list[str] = Field(default_factory=list, description="other hypotheses, all of whose changes it makes")
+    all_of: list[str] = Field(default_factory=list, description="other hypotheses, whose changes it combines")
     needs: list[str] = Field(
-        default_factory=list, description="what the build checks: `tcpfair.verdicts.readings.CONDITIONS`"
+        default_factory=list, description="conditions that the build checks: `tcpfair.verdicts.readings.CONDITIONS`"
     )
 
     @model_validator(mode="after")
@@ -137,22 +137,22 @@ class Hypothesis(Strict):
 
 
 class Reading(NamedTuple):
-    """All that a hypothesis changes, those included that it is `all_of`."""
+    """All changes of a hypothesis, including those of the hypotheses that it combines (``all_of``)."""
 
-    changes: list[Change]  # of what was run
-    metrics: dict[tuple[str, str], str]  # experiment, metric -> the metric read in its place
+    changes: list[Change]  # of runs
+    metrics: dict[tuple[str, str], str]  # experiment, metric -> the metric that is read instead
     excluded: list[Excluded]
 
 
 class Fitted(Numbers):
-    """The numbers from which a testbed is inferred: some of the paper's own, or all that another ``paper`` compares."""
+    """The numbers from which a testbed is inferred: some of the paper's own, or all compared ones of another ``paper``."""
 
     paper: str = ""
 
     @model_validator(mode="after")
     def _own_or_all(self) -> Fitted:
         if self.paper and self.are_some:
-            raise ValueError("another `paper:` is fitted with all its numbers: choose numbers only of the same paper")
+            raise ValueError("another `paper:` is fitted with all its numbers; select numbers only of the same paper")
         return self
 
 
@@ -172,14 +172,14 @@ class HeldOut(Strict):
 class PaperEnsemble(Strict):
     """How the ensemble of one paper is drawn and simulated."""
 
-    settings: int = Field(ge=0, description="drawn settings, beside the one that is configured")
+    settings: int = Field(ge=0, description="drawn settings, in addition to the configured one")
     replicates: int = Field(ge=1, le=_REPLICATES_APART, description="perturbed runs at each point of a grid")
     seed: int = Field(ge=0)
     left_out: dict[str, str] = Field(default_factory=dict, description="experiments that are not simulated, and why")
-    replicates_of: dict[str, int] = Field(default_factory=dict, description="of single experiments, where others")
+    replicates_of: dict[str, int] = Field(default_factory=dict, description="replicates of experiments that differ")
     held: dict[str, str] = Field(default_factory=dict, description="assumptions that stay as configured, and why")
     flow: dict[str, Value] = Field(
-        default_factory=dict, description="what every flow of the members has instead of the paper's own value, and why"
+        default_factory=dict, description="values of every flow that replace the paper's own, and why"
     )
     tied: list[list[str]] = Field(default_factory=list, description="assumptions that are drawn as one")
     hypotheses: dict[str, Hypothesis] = Field(default_factory=dict)
@@ -189,7 +189,7 @@ class PaperEnsemble(Strict):
     )
 
     def reading(self, hypothesis: str) -> Reading:
-        """What a hypothesis changes; nothing as printed."""
+        """The changes of a hypothesis; none for the paper as published."""
         if hypothesis == AS_PRINTED:
             return Reading([], {}, [])
         named = self.hypotheses[hypothesis]
@@ -212,21 +212,21 @@ class PaperEnsemble(Strict):
 
 
 class FurtherRuns(Strict):
-    """Runs of a paper as configured, beside those whose traces are kept: so many of every point of these experiments."""
+    """Runs of a paper as configured, in addition to the stored traces: ``runs`` of every point of these experiments."""
 
     runs: int = Field(ge=1, le=_REPLICATES_APART)
     experiments: list[str] = Field(min_length=1)
 
 
 class Judging(Strict):
-    """How ensemble results are compared with published values; shares are of the settings, unless it is said otherwise."""
+    """How ensemble results are compared with published values; shares are of the settings, unless stated otherwise."""
 
     inside: tuple[float, float] = Field(
-        description="quantiles of the settings between which a printed number counts as inside"
+        description="quantiles of the settings between which a published number counts as inside"
     )
     with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
-    far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
-    accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")
+    far: float = Field(gt=0, allow_inf_nan=False, description="largest distance in tolerances; more counts as this")
+    accepted: float = Field(gt=0, le=1, description="share of the nearest settings, from which a testbed is inferred")
     neighbours: int = Field(ge=1, description="settings of one paper whose mean weight a setting of another takes")
     least_effective: float = Field(ge=1, description="effective settings, below which no interval is given")
     least_share: float = Field(gt=0, le=0.5, description="share on either side of a split")
@@ -247,7 +247,7 @@ class EnsembleConfig(Strict):
     papers: dict[str, PaperEnsemble]
     further_runs: dict[str, FurtherRuns] = Field(default_factory=dict)
     words: dict[str, str] = Field(
-        default_factory=dict, description="how sentences call an assumption, by its last name; {} is the value"
+        default_factory=dict, description="phrase for an assumption, by its last name; {} is the value"
     )
 
     @model_validator(mode="after")
@@ -268,16 +268,16 @@ class EnsembleConfig(Strict):
 
     @property
     def names(self) -> list[str]:
-        """Of all ensembles: ``ogura``, and ``ogura_runs`` for further runs."""
+        """Names of all ensembles: ``ogura``, and ``ogura_runs`` for further runs."""
         return [*self.papers, *(f"{paper}{FURTHER}" for paper in self.further_runs)]
 
     def in_words(self, assumption: str, value: str) -> str:
-        """``a receive window above 2100 packets`` of ``flow.rwnd_pkts`` and ``above 2100``; without words the bare name."""
+        """``flow.rwnd_pkts`` and ``above 2100`` as ``a receive window above 2100 packets``; without a phrase, the bare name."""
         return self.words.get(assumption.rpartition(".")[2], f"{assumption} {{}}").format(value)
 
 
 def digits(x: float) -> str:
-    """Three digits, without an exponent where a reader needs none."""
+    """Three significant digits; between 1000 and a million all digits, without an exponent."""
     return f"{x:.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 
@@ -291,7 +291,7 @@ def load(path: Path) -> EnsembleConfig:
 
 @dataclass(frozen=True)
 class Member:
-    """One setting of a paper, as printed or under a hypothesis: its configuration and what identifies it."""
+    """One setting of a paper, as published or under a hypothesis."""
 
     ensemble: Ensemble
     hypothesis: str
@@ -299,7 +299,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """``0012``, ``H1/0012``: its place among the kept files."""
+        """``0012``, ``H1/0012``: its name among the stored files."""
         return f"{self.hypothesis}/{self.setting:04d}".lstrip("/")
 
     @cached_property
@@ -310,7 +310,7 @@ class Member:
         return drawn.model_copy(update={"flow": {**drawn.flow, **self.ensemble.plan.flow}})
 
     def specs(self, experiment: str) -> list[RunSpec]:
-        """The runs of an experiment. Raises InputError for a value that no run can have."""
+        """The runs of an experiment. Raises InputError for an invalid value."""
         first = self.setting * _REPLICATES_APART
         changes = [each for each in self.ensemble.changes(self.hypothesis) if experiment in each.experiments]
         specs = run_specs(self.config, experiment, first)
@@ -325,7 +325,7 @@ class Member:
 
     @property
     def made_from(self) -> Parts:
-        """What its metrics are made from."""
+        """Digests of the inputs of its metrics."""
         changes = self.ensemble.changes(self.hypothesis)
         row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}
         return {
@@ -337,7 +337,7 @@ class Member:
 
 
 class Size(NamedTuple):
-    """How much is to be simulated: runs, and the packets that full links would carry in them."""
+    """An amount of simulation: runs, and the packets that full links would carry in them."""
 
     runs: int
     pkts: float
@@ -361,8 +361,10 @@ class Ensemble:
 
     @cached_property
     def units(self) -> list[list[str]]:
-        """The experiments in the groups in which they are simulated: as long as a kill may cost, and each experiment in the
-        group of the one that its NRU weights come from."""
+        """Groups of experiments that are simulated together, each with the experiments that its NRU weights come from.
+
+        Groups are short, because a kill loses the current one.
+        """
         chains: dict[str, list[str]] = {}
         for name in self.experiments:
             weights = self.paper.experiments[name].weights
@@ -380,12 +382,12 @@ class Ensemble:
 
     @cached_property
     def sizes(self) -> dict[str, Size]:
-        """What each experiment is in one member, as configured."""
+        """The size of each experiment in one member, as configured."""
         specs = {name: run_specs(self.paper, name) for name in self.experiments}
         return {name: Size(len(own), sum(expected_pkts(spec.scenario) for spec in own)) for name, own in specs.items()}
 
     def size_of(self, hypotheses: Iterable[str], experiments: Iterable[str]) -> Size:
-        """What experiments are in the members of one setting together, in which no run is simulated twice."""
+        """The size of experiments in all members of one setting, which simulate equal runs once."""
         members = [Member(self, name, BASE) for name in hypotheses]
         specs = {spec.key: spec for name in experiments for member in members for spec in member.specs(name)}
         return Size(len(specs), sum(expected_pkts(spec.scenario) for spec in specs.values()))
@@ -396,9 +398,9 @@ class Ensemble:
         return settings.draw(self.assumptions, self.plan.settings, self.plan.seed)
 
     def members(self, n_settings: int | None = None) -> list[Member]:
-        """Every member, those as printed first; with ``n_settings`` only the first drawn settings."""
+        """Every member, those as published first; with ``n_settings`` only the first drawn settings."""
         n = self.plan.settings if n_settings is None else min(n_settings, self.plan.settings)
-        first = BASE + 1 if self.name.endswith(FURTHER) else BASE  # the runs of the base setting are kept as traces
+        first = BASE + 1 if self.name.endswith(FURTHER) else BASE  # the runs of the base setting are stored as traces
         found = [Member(self, AS_PRINTED, setting) for setting in range(first, n + 1)]
         for name in self.simulated:
             most = min(self.plan.hypotheses[name].settings, n)
@@ -411,7 +413,7 @@ class Ensemble:
 
     @property
     def simulated(self) -> list[str]:
-        """The hypotheses that change runs; the others read the members as printed."""
+        """The hypotheses that change runs; the others read the members as published."""
         return [name for name in self.plan.hypotheses if self.changes(name)]
 
     @property
@@ -426,17 +428,17 @@ class Ensemble:
 
     @cached_property
     def configuration(self) -> str:
-        """Digest of all values but those that are drawn, and of how they are measured."""
+        """Digest of all values that are not drawn, including how runs are measured."""
         drawn = {name: 0 for name in self.table}
         values = plain_values(settings.with_values(self.paper, self.assumptions, drawn))
         return part({name: value for name, value in values.items() if name not in ("cite", "exhibits")})
 
     @cached_property
     def runs(self) -> str:
-        """Digest of the runs of the base setting, as printed and under each hypothesis, and of the first drawn one.
+        """Digest of the runs of the base setting, as published and under each hypothesis, and of the first drawn one.
 
-        They stand for those of all members, which would take a minute to expand: whatever changes how scenarios follow from
-        values changes some of these.
+        They represent the runs of all members, which would take a minute to expand: a change in the expansion changes some
+        of these.
         """
         sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.simulated)]
         sample += [Member(self, AS_PRINTED, BASE + 1)] if self.plan.settings else []
@@ -454,7 +456,7 @@ class Ensemble:
 
 
 def _keys(member: Member, experiment: str) -> list[str]:
-    """The keys of a member's runs of an experiment; none where no run can have its values."""
+    """The keys of a member's runs of an experiment; none if its values are invalid."""
     try:
         return [spec.key for spec in member.specs(experiment)]
     except InputError:
@@ -469,7 +471,7 @@ def paper_of(name: str) -> str:
 def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> Ensemble:
     """An ensemble of one paper, by default that of its assumptions.
 
-    Raises InputError, naming file and field, for a name that the paper does not have.
+    Raises InputError, naming file and field, for an unknown name.
     """
     name, where = name or paper.paper, "config/ensemble.yaml"
     if name not in config.names:
@@ -494,7 +496,7 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
 
 
 def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at: str) -> None:
-    """Refuse a check that names an exhibit, a protocol or a hypothesis that the paper does not have."""
+    """Refuse a check with an unknown exhibit, protocol or hypothesis."""
     hypothesis = check.predict.hypothesis
     if hypothesis != AS_PRINTED and hypothesis not in plan.hypotheses:
         raise unknown(f"{at}hypothesis", hypothesis, plan.hypotheses)
@@ -503,7 +505,7 @@ def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at:
 
 
 def _check_numbers(numbers: Numbers, paper: PaperConfig, at: str) -> None:
-    """Refuse numbers of an exhibit or a protocol that the paper does not have."""
+    """Refuse numbers of an unknown exhibit or protocol."""
     exhibits = [exhibit.id for exhibit in paper.exhibits]
     for kind, names, known in (
         ("exhibit", numbers.exhibits, exhibits),
@@ -524,7 +526,7 @@ def _further_runs(asked: FurtherRuns, paper: PaperConfig, at: str) -> Ensemble:
 
 
 def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnsemble, where: str) -> PaperConfig:
-    """A paper with some of its experiments alone, and the replicates of an ensemble as their runs."""
+    """A paper with only some of its experiments, and the replicates of an ensemble as their runs."""
     used = settings.part_used(paper, experiments)
     for name, experiment in used.experiments.items():
         runs = plan.replicates_of.get(name, plan.replicates)
@@ -536,7 +538,7 @@ def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnse
 
 
 def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> None:
-    """Refuse a hypothesis with an unknown name, or changes to a value that no run can have."""
+    """Refuse a hypothesis with an unknown name or an invalid value."""
     hypothesis = ensemble.plan.hypotheses[name]
     for other in hypothesis.all_of:
         if other not in ensemble.plan.hypotheses or ensemble.plan.hypotheses[other].all_of:
@@ -548,7 +550,7 @@ def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> Non
         if experiment not in paper.experiments:
             raise unknown(f"{where}: experiment", experiment, paper.experiments)
     if hypothesis.settings and not ensemble.changes(name):
-        raise InputError(f"{where}.settings: it changes no run, so that none are simulated; leave it out")
+        raise InputError(f"{where}.settings: it changes no run, so none are simulated; remove it")
     for change in ensemble.changes(name):
         for experiment in change.experiments:
             if experiment not in ensemble.paper.experiments:

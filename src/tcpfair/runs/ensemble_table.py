@@ -1,13 +1,13 @@
-"""What an ensemble gave, as files: shards of each member (`tcpfair.runs.shards`), and the table of all that is shipped.
+"""The results of an ensemble as files: shards of each member (`tcpfair.runs.shards`), and shipped tables.
 
-Shipped are three files per ensemble below ``data/ensemble``; its name is that of the paper, or ``<paper>_runs``:
+``data/ensemble`` has three files per ensemble, whose name is that of the paper or ``<paper>_runs``:
 
-* ``<name>.parquet``: hypothesis (empty = as printed), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
-  flow (0 = the system), flow_protocol, metric, value (mean over the replicates that show it, float32; NaN where none does), n
-  (how many do);
-* ``<name>_settings.csv``: a row for each member: hypothesis, setting, refused (why no run can have these values; empty for
-  those that ran), and the value of each assumption;
-* ``<name>.json``: digests of what all this was made from, and of the two files; written last.
+* ``<name>.parquet``: hypothesis (empty = as published), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
+  flow (0 = the system), flow_protocol, metric, value (mean over the replicates that show the metric, float32; NaN without
+  any), n (their number);
+* ``<name>_settings.csv``: a row for each member: hypothesis, setting, refused (why its values are invalid; empty for those
+  that ran), and the value of each assumption;
+* ``<name>.json``: digests of the inputs and of the two files; written last.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _OF_ALL = {"hypothesis": _WORDS, "setting": pa.int16(), **_OF_MEMBER}
 _WORD_COLUMNS = [name for name, kind in _OF_MEMBER.items() if kind == _WORDS]
 
 
-CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
-MADE_FROM = ("configuration", "runs", "code")  # what all members are made from
+CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # columns that identify a value
+MADE_FROM = ("configuration", "runs", "code")  # inputs that all members share
 
 
 class Shipped(NamedTuple):
-    """The two tables of a paper's ensemble, as the text of this module says."""
+    """The two tables of an ensemble; the docstring of this module describes them."""
 
     metrics: pd.DataFrame
     settings: pd.DataFrame
@@ -59,7 +59,7 @@ class Shipped(NamedTuple):
 
 
 def shard_names(member: Member) -> list[str]:
-    """Names of the shards of a member, one for each group of experiments; they end in digests of what makes them."""
+    """Names of the shards of a member, one for each group of experiments; they end in digests of their inputs."""
     of, units = member.ensemble.name, member.ensemble.units
     numbers = [f".{i + 1}-of-{len(units)}" for i in range(len(units))] if len(units) > 1 else [""]
     return [
@@ -69,22 +69,22 @@ def shard_names(member: Member) -> list[str]:
 
 
 def member_files(layout: Layout, member: Member) -> list[Path]:
-    """Where the shards of a member are."""
+    """Paths of the shards of a member."""
     return [layout.ensemble_shards / f"{name}{shards.SUFFIX}" for name in shard_names(member)]
 
 
 def is_kept(layout: Layout, member: Member) -> bool:
-    """Whether all shards of a member are there."""
+    """Whether all shards of a member exist."""
     return all(path.is_file() for path in member_files(layout, member))
 
 
 def keep(path: Path, metrics: pd.DataFrame, refused: str = "") -> None:
-    """Write a shard of a member: its metrics, or the reason why no run can have its values."""
+    """Write a shard of a member: its metrics, or the reason why its values are invalid."""
     shards.write(path, _table(metrics.reindex(columns=list(_OF_MEMBER)), _OF_MEMBER), {"refused": refused})
 
 
 def kept(layout: Layout, member: Member) -> tuple[pd.DataFrame, str]:
-    """The metrics that a member gave and, where there are none, the reason."""
+    """The metrics of a member, and the reason if it has none."""
     tables, abouts = zip(*map(shards.read, member_files(layout, member)), strict=True)
     words = dict.fromkeys(_WORD_COLUMNS, str)
     return pd.concat([table.to_pandas().astype(words) for table in tables]), abouts[0]["refused"]
@@ -101,11 +101,11 @@ def _table(frame: pd.DataFrame, columns: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped:
-    """What all members gave. Raises InputError when one is missing or was made from something else."""
+    """The results of all members. Raises InputError when one is missing or stale."""
     missing = [member for member in members if not is_kept(layout, member)]
     if missing:
         raise InputError(
-            f"{ensemble.name}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
+            f"{ensemble.name}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble simulates them"
         )
     tables, rows = [], []
     for member in members:
@@ -119,7 +119,7 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
 
 
 def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
-    """The members that are shipped, are what would be made now, and are not kept here."""
+    """The shipped members that are up to date and have no shards here."""
     if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
         return []
     drawn = json.loads(paths(layout.ensembles, ensemble.name)[2].read_text())["members"]
@@ -131,9 +131,9 @@ def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
 
 
 def restore(layout: Layout, ensemble: Ensemble) -> int:
-    """Keep again what `restorable` names; returns how many.
+    """Write the shards of `restorable` members from the shipped tables; returns how many.
 
-    So a fresh checkout goes on from what the repository ships, and more settings cost no more than the new ones.
+    So a fresh checkout continues from the shipped results, and more settings cost only the new ones.
     """
     wanted = restorable(layout, ensemble)
     if not wanted:
@@ -150,12 +150,12 @@ def restore(layout: Layout, ensemble: Ensemble) -> int:
 
 
 def paths(folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """The three files of an ensemble: metrics, settings, and what says from what they were made."""
+    """The three files of an ensemble: metrics, settings, manifest."""
     return folder / f"{name}.parquet", folder / f"{name}_settings.csv", folder / f"{name}.json"
 
 
 def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shipped) -> list[Path]:
-    """Write what `gather` gave, the file that vouches for the others last; returns the three files."""
+    """Write the results of `gather`, the manifest last; returns the three files."""
     metrics, table, manifest = paths(folder, ensemble.name)
     manifest.unlink(missing_ok=True)
     with whole(metrics) as scratch:
@@ -178,7 +178,7 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
 
 
 def mark(folder: Path, ensemble: Ensemble) -> bool:
-    """Write down that today's code made what is shipped, whose bits the caller has compared; False where that is recorded."""
+    """Record that the current code gives the shipped bits, which the caller has compared; False if that is recorded."""
     manifest = paths(folder, ensemble.name)[2]
     said = json.loads(manifest.read_text())
     if said["code"] == ensemble.code:
@@ -192,10 +192,7 @@ def _write_manifest(path: Path, said: Mapping[str, object]) -> None:
 
 
 def stale(folder: Path, ensemble: Ensemble) -> list[str]:
-    """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is.
-
-    ``missing`` alone when it is missing or damaged.
-    """
+    """Why the shipped results of an ensemble are stale; empty if they are not. Only ``missing`` if missing or damaged."""
     metrics, table, manifest = paths(folder, ensemble.name)
     try:
         said = json.loads(manifest.read_text())
@@ -205,34 +202,34 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
         held = dict(said["members"])
     except (OSError, ValueError, KeyError, TypeError):
         return ["missing"]
-    # outside: an error of these is no missing file
+    # outside the try: an error here does not mean that a file is missing
     found = [f"{name} changed" for name in MADE_FROM if made_from[name] != getattr(ensemble, name)]
     wanted = {member.name: member.made_from["setting"] for member in ensemble.members()}
     lacking = sum(name not in held for name in wanted)
     other = sum(name in held and held[name] != digest for name, digest in wanted.items())
     found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []
-    return found + ([f"{other} of {len(wanted)} settings drawn otherwise"] if other else [])
+    return found + ([f"{other} of {len(wanted)} settings drawn differently"] if other else [])
 
 
 def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
-    """A line for each shipped ensemble of some papers that is not what would be made now; none for those that have none."""
+    """A line for each stale ensemble that is shipped for some papers."""
     lines, config = [], None
     for name in (name for paper in papers for name in (paper, f"{paper}{FURTHER}")):
         if any(path.is_file() for path in paths(layout.ensembles, name)):
             config = config or load(layout.ensemble_config)
             why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name))
             if why:
-                lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} makes it anew")
+                lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} rebuilds it")
     return lines
 
 
 def read(folder: Path, name: str) -> Shipped:
-    """What is shipped of an ensemble. Raises InputError when it is missing."""
+    """The shipped results of an ensemble. Raises InputError when they are missing."""
     metrics, table, _ = paths(folder, name)
     try:
         return Shipped(pd.read_parquet(metrics), pd.read_csv(table, keep_default_na=False))
     except OSError:
-        raise InputError(f"{metrics}: no ensemble of {name}; ./reproduce ensemble {name} makes it") from None
+        raise InputError(f"{metrics}: no ensemble of {name}; ./reproduce ensemble {name} simulates it") from None
 
 
 def as_measured(members: pd.DataFrame, experiment: Experiment, first: int = 0) -> pd.DataFrame:

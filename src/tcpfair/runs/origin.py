@@ -1,7 +1,7 @@
-"""Where a figure comes from, written into its files: exhibit, source, digests of its runs and of the code that made them.
+"""The origin of a figure, written into its files: exhibit, source, digests of its runs and of the code that made them.
 
-The same text is in the metadata of an SVG, in a text chunk of a PNG and in a comment of a page, after a mark that finds
-it in the bytes of any of them. Who meets the file in a talk reads it with ``./reproduce whence FILE``.
+The text is in the metadata of an SVG, in a text chunk of a PNG and in a comment of a page, always after the same mark.
+``./reproduce whence FILE`` reads it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tcpfair.files.digests import digest
 from tcpfair.runs.outputs import DIGEST_LENGTH
 
 _MARK = "tcpfair-origin:"
-_LONGEST_BYTES = 200_000_000  # of a file that is looked through
+_LONGEST_BYTES = 200_000_000  # of a file that is searched for the mark
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What an exhibit was drawn from; nothing in it differs between two runs of the same inputs.
+    """The inputs of an exhibit; equal inputs give equal origins.
 
-    ``scenarios`` is the digest of the keys of all runs behind it (`digest_of_keys`), ``code`` those of the simulator and of
-    each algorithm that acts in them, as the manifests of their traces have them; both are empty for what no run went into.
+    ``scenarios`` is the digest of the keys of its runs (`digest_of_keys`). ``code`` has the digests of the simulator and of
+    each algorithm in these runs, from the manifests of the traces. Both are empty for an exhibit without runs.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -39,7 +39,7 @@ class Origin:
     code: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """One line, without any character that XML or HTML would have to escape in it."""
+        """One line, without characters that must be escaped in the text of XML or HTML."""
         return _MARK + json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
 
 
@@ -47,12 +47,12 @@ _ORIGIN = TypeAdapter(Origin)
 
 
 def digest_of_keys(keys: Iterable[str]) -> str:
-    """What stands for some runs: a digest of their keys in order."""
+    """A digest of the keys of some runs, in order."""
     return digest(list(keys))[:DIGEST_LENGTH]
 
 
 def read(path: Path) -> Origin:
-    """The origin that a file tells of. Raises InputError when it is no file, too large or tells of none."""
+    """The origin that a file contains. Raises InputError when the file is unreadable, too large or has none."""
     try:
         if path.stat().st_size > _LONGEST_BYTES:
             raise InputError(f"{path}: {path.stat().st_size / 1e6:.0f} MB; no figure of this project is that large")
@@ -62,12 +62,12 @@ def read(path: Path) -> Origin:
     found = content.find(_MARK.encode())
     if found < 0:
         raise InputError(
-            f"{path}: says nothing of where it comes from; a figure of this project does, unless another program saved it "
-            "anew (a CSV never does: give the figure beside it)"
+            f"{path}: contains no origin; figures of this project do, until another program saves them (for a CSV, give the "
+            "figure next to it)"
         )
     line = content[found + len(_MARK) :][:10_000].decode("ascii", errors="replace")
     try:
         plain, _ = json.JSONDecoder().raw_decode(line)
         return _ORIGIN.validate_json(json.dumps(plain))
     except (ValueError, ValidationError, RecursionError):
-        raise InputError(f"{path}: what it says of where it comes from is damaged") from None
+        raise InputError(f"{path}: the origin that it contains is damaged") from None

@@ -1,8 +1,8 @@
-"""Outputs of steps: one folder each, with the digest of all that it is made from in its name.
+"""Outputs of steps: one folder each, whose name ends in a digest of all its inputs.
 
-An output that is stale does not exist under its new name; nothing else records what is fresh. ``<name>-<digest>.json`` next
-to the folder lists the digest of each part (runs, configuration, code, ...), so that a later run can print which part changed.
-People and later steps read stable names: `publish` copies an output there when it is complete, and before each run.
+An output is up to date if a folder has its current name; this is the only record. ``<name>-<digest>.json`` next to the folder
+lists the digest of each part (runs, configuration, code, ...), so that a later run can print which part changed. People and
+later steps read stable names: `publish` copies an output there when it is complete, and before each run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tcpfair.files.manifest import file_hash
 
 Parts = Mapping[str, str]
 
-DIGEST_LENGTH = 16  # of hexadecimal digits
+DIGEST_LENGTH = 16  # hexadecimal digits
 MADE = "made.json"  # in an output's folder, written last: SHA-256 of each of its files
 _IN_NAME = 12  # digits of a digest in the name of a folder
-_FIGURES = "figures"  # in an output's folder: what is published below figures/<source>
-_KEPT = 2  # outputs of one name that are kept, today's among them: an edit that is taken back costs nothing
+_FIGURES = "figures"  # in an output's folder: files that are published below figures/<source>
+_KEPT = 2  # outputs of one name that are kept, including the current one, so that undoing an edit is free
 
 
 def part(value: object) -> str:
@@ -41,7 +41,7 @@ def files_part(root: Path, paths: Iterable[Path]) -> str:
 
 @cache
 def _hash(path: Path, _n_bytes: int, _mtime_ns: int) -> str:
-    """The hash of a file, which many parts count."""
+    """The hash of a file, cached because many parts include it."""
     return file_hash(path)
 
 
@@ -58,7 +58,7 @@ def folder_of(place: Path, parts: Parts) -> Path:
 
 
 def describe(folder: Path, parts: Parts) -> None:
-    """Write down what an output is made from, unless it is written already."""
+    """Write the parts of an output next to its folder, unless the file has them already."""
     text, place = json.dumps(dict(parts), sort_keys=True) + "\n", _parts_file(folder)
     if not place.is_file() or place.read_bytes() != text.encode():
         write_whole(place, text)
@@ -79,7 +79,7 @@ def making(layout: Layout, folder: Path) -> Iterator[Path]:
 
 
 def inside(layout: Layout, folder: Path, stable: Path) -> Path:
-    """Where an output's folder has the file that is published as ``stable``, below results/ or figures/."""
+    """The path in an output's folder of the file that is published as ``stable``, below results/ or figures/."""
     figures = layout.figures("")
     if stable.is_relative_to(figures):
         return folder / _FIGURES / stable.relative_to(figures)
@@ -87,9 +87,9 @@ def inside(layout: Layout, folder: Path, stable: Path) -> Path:
 
 
 def publish(layout: Layout, folder: Path) -> None:
-    """Copy the files of an output to their stable names, unless they are there already.
+    """Copy the files of an output to their stable names, unless they are up to date.
 
-    What an output of the same name published and this one does not have is removed there.
+    Files that an earlier output of the same name published and this one lacks are removed.
     """
     names = _hashes(folder) or {}
     is_new = False
@@ -101,7 +101,7 @@ def publish(layout: Layout, folder: Path) -> None:
                 shutil.copy2(made, scratch)
     for other in _others(folder) if is_new else ():
         for name in (_hashes(other) or {}).keys() - names.keys():
-            if _state(other / name) == _state(stable := _stable(layout, name)):  # and not of another step by now
+            if _state(other / name) == _state(stable := _stable(layout, name)):  # no other step has replaced it
                 stable.unlink(missing_ok=True)
 
 
@@ -137,11 +137,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MADE)
 
 
-# --- What is there ------------------------------------------------------------------------------------------------
+# --- Existing outputs ---------------------------------------------------------------------------------------------
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether an output is complete and each of its files as it was written."""
+    """Whether an output is complete and all its files are unchanged."""
     hashes = _hashes(folder)
     return hashes is not None and all(
         (folder / name).is_file() and file_hash(folder / name) == sha for name, sha in hashes.items()
@@ -149,7 +149,7 @@ def is_intact(folder: Path) -> bool:
 
 
 def changed(folder: Path, parts: Parts) -> list[str]:
-    """Why an output has to be made: the parts in which it differs from the last one, or ``missing``; empty if it is intact."""
+    """Why an output must be built: the parts in which it differs from the last one, or ``missing``; empty if it is intact."""
     if is_intact(folder):
         return []
     for other in _others(folder):
@@ -177,7 +177,7 @@ def discard(folder: Path) -> None:
 
 
 def collect(folder: Path) -> None:
-    """Remove outputs of the same name as a complete one, but for the newest."""
+    """Remove older outputs with the name of a complete one, except the newest of them."""
     for old in _others(folder)[_KEPT - 1 :]:
         discard(old)
         _parts_file(old).unlink(missing_ok=True)

@@ -1,12 +1,12 @@
-"""What a step runs, found from its function: the code that it reaches by imports, and the libraries that this code imports.
+"""The dependencies of a step, found from its function: the code that it imports, and the libraries that this code imports.
 
-No list is kept by hand. From a function of `tcpfair.workflow.steps` count its own text, the helpers beside it that it uses, and
-what these import; from a notebook, what its cells import; from a module, all of it. A package that imports modules by name
-(`importlib.import_module`) reaches all modules of the packages that it names and of its own. Files that are not Python, such as
-templates, count with the module that names them.
+A function of `tcpfair.workflow.steps` depends on its own code, on the helpers that it uses in that module, and on what these
+import, directly or indirectly. A notebook depends on what its cells import. A module that imports others by name
+(`importlib.import_module`) depends on all modules of its package and of the packages that it names. Files that are not
+Python, such as templates, belong to the module that names them.
 
-The simulator is left out (`_APART`): its code counts with the runs (`tcpfair.runs.code.of_algorithms`), and a run has the
-same bits with every version of its libraries.
+The simulator is excluded (`_APART`): its code is in the digests of runs (`tcpfair.runs.code.of_algorithms`), and a run has
+the same bits with every version of its libraries.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tcpfair.runs import code
 from tcpfair.runs.code import DIGEST_LENGTH, PACKAGE, Facts
 
 STEPS = "workflow/steps.py"
-EXHIBITS = "exhibits/paper.py"  # what draws an exhibit; it runs in the kernel of a notebook
-_KINDS = "exhibits/kinds"  # its drawings; an exhibit depends on the module of its own alone
-# what showing a paper's exhibits imports and does not use: other drawings, and recordings
+EXHIBITS = "exhibits/paper.py"  # draws an exhibit, in the kernel of a notebook
+_KINDS = "exhibits/kinds"  # the drawings; an exhibit depends only on the module of its own one
+# modules that are imported but not used where a paper's exhibits are shown: other drawings, and recordings
 _BESIDE_EXHIBITS = (
     f"{_KINDS}/__init__.py",
     *(f"exhibits/recordings/{name}.py" for name in ("beside", "board", "recording")),
@@ -36,7 +36,7 @@ _BESIDE_EXHIBITS = (
 _APART = ("engine/", "cc/", "jit.py", "sources/engine.py", "sources/tables.py")
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)")
-_LOADED_BY = {"papermill": ("black",)}  # where it is installed, it formats the cell of parameters
+_LOADED_BY = {"papermill": ("black",)}  # formats the cell of parameters if it is installed
 
 
 class Reached(NamedTuple):
@@ -46,7 +46,7 @@ class Reached(NamedTuple):
     libraries: frozenset[str]
 
 
-# --- Parts of an output: the ``code`` and the ``libraries`` of what makes it --------------------------------------
+# --- Parts of an output: the ``code`` and the ``libraries`` of its step -------------------------------------------
 
 
 @cache
@@ -64,7 +64,7 @@ def of_modules(*modules: str) -> Mapping[str, str]:
 
 @cache
 def of_drawing(name: str) -> Mapping[str, str]:
-    """The parts of what draws an exhibit: all but the modules of other drawings.
+    """The parts of the drawing of an exhibit, without the modules of other drawings.
 
     Raises LookupError when no module has a drawing of this name.
     """
@@ -86,7 +86,7 @@ def _functions(module: str) -> list[str]:
 
 
 def of_notebook(sources: Iterable[str], shows_recordings: bool) -> Mapping[str, str]:
-    """The parts of the step that runs a notebook, whose code cells are ``sources``; its exhibits are outputs of their own."""
+    """The parts of the step that runs a notebook, whose code cells are ``sources``; its exhibits are separate outputs."""
     facts = function_facts("notebook")
     named = {name for source in sources for name in cell_imports(source)}
     without = () if shows_recordings else _BESIDE_EXHIBITS
@@ -103,9 +103,9 @@ def _parts(digests: Sequence[str], found: Reached) -> Mapping[str, str]:
 
 
 def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: Collection[str] = ()) -> Reached:
-    """Some modules, and what they or ``imports`` (dotted names) lead to, directly or through others.
+    """Some modules, and what they or ``imports`` (dotted names) import, directly or indirectly.
 
-    Modules are relative to the package; those of ``without`` are not entered.
+    Modules are relative to the package; those of ``without`` are excluded.
     """
     first = _own(imports)
     files = code.closure({*modules, *first.files}, lambda module: _named_in(module).files.difference(without))
@@ -115,14 +115,14 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 
 @cache
 def _named_in(module: str) -> Reached:
-    """What a module imports and names."""
+    """What a module imports directly, and the files that it names."""
     facts = code.facts(module)
     own = _own([*facts.imports, *facts.by_name])
     return Reached(own.files | set(facts.files), own.libraries)
 
 
 def _own(names: Iterable[str]) -> Reached:
-    """The modules of this package among dotted names, with the packages around them; and the libraries."""
+    """The modules of this package among dotted names, with their parent packages; and the libraries."""
     names = list(names)
     ours = [name for name in names if name.partition(".")[0] == PACKAGE.name]
     others = {name.partition(".")[0] for name in names} - {PACKAGE.name} - sys.stdlib_module_names
@@ -131,7 +131,7 @@ def _own(names: Iterable[str]) -> Reached:
 
 @cache
 def _modules(name: str) -> frozenset[str]:
-    """The module of this package that a dotted name leads to, and the packages around it."""
+    """The module of this package that a dotted name leads to, and its parent packages."""
     _, *parts = name.split(".")
     found = set()
     for n in range(len(parts) + 1):
@@ -141,9 +141,9 @@ def _modules(name: str) -> frozenset[str]:
 
 
 def function_facts(function: str) -> Facts:
-    """What is found in a function of `STEPS`, and in the statements beside it that bind the names that it uses, and so on.
+    """The facts of a function of `STEPS`, with the statements of that module that it uses, directly or indirectly.
 
-    Raises LookupError when there is no such function.
+    Raises LookupError for an unknown function.
     """
 
     def compute() -> Facts:
@@ -191,7 +191,7 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
 
 
 def cell_imports(source: str) -> list[str]:
-    """Dotted names that a cell of a notebook imports; none of one that is no Python. Magics count for nothing."""
+    """Dotted names that a cell of a notebook imports; none if it is not Python. Magics are ignored."""
     lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
     try:
         return sorted(set(code.imported_names(ast.parse("\n".join(lines)))))
@@ -203,9 +203,9 @@ def cell_imports(source: str) -> list[str]:
 
 
 def versions(imported: Iterable[str]) -> dict[str, str]:
-    """Installed versions of libraries that are imported by these names, and of what they require; and of Python.
+    """Installed versions of libraries that are imported by these names, of their requirements, and of Python.
 
-    A library that is not installed is left out: a step that needed it would fail.
+    A library that is not installed is omitted: a step that needs it fails.
     """
     return dict(_versions(frozenset(imported)))
 
@@ -220,7 +220,7 @@ def _versions(imported: frozenset[str]) -> Mapping[str, str]:
         seen |= todo
         todo = {(name, extra) for each in todo for name, extra, of in found[each[0]][1] if of in ("", each[1])}
     closure = {name for name, _ in seen}
-    # a new minor version of Python may compute otherwise: 3.12 sums floating point numbers with compensation
+    # a new minor version of Python may compute differently: 3.12 sums floating-point numbers with compensation
     python = ".".join(map(str, sys.version_info[:2]))
     return {"python": python} | {name: found[name][0] for name in sorted(closure)}
 
@@ -249,16 +249,15 @@ def _distribution_folders() -> Iterator[list]:
 def _look_up_installed() -> list:
     found: dict[str, tuple[str, list[list[str]]]] = {}
     for each in metadata.distributions():
-        if (name := each.metadata["Name"]) and (
-            name := _canonical(name)
-        ) not in found:  # the first on the path is imported
+        name = _canonical(each.metadata["Name"] or "")
+        if name and name not in found:  # the first on the path is imported
             found[name] = (each.version, sorted(_required(each.requires or ())))
     owners = {top: sorted(set(map(_canonical, names))) for top, names in metadata.packages_distributions().items()}
     return [owners, found]
 
 
 def _required(requirements: Iterable[str]) -> Iterator[list[str]]:
-    """(library, extra of it, extra that needs it) of requirements; what a platform does not need is not installed there."""
+    """(library, its extra, the extra that needs it) of requirements. Other markers are ignored: they decide what is installed."""
     for text in requirements:
         needed, _, marker = text.partition(";")
         name, extras = _REQUIREMENT.match(needed.strip()).groups()

@@ -1,7 +1,7 @@
 """The record of a drawn exhibit: one small JSON file, and the names of the files next to it.
 
-``results/<source>/exhibits/<paper>/<short id>.json`` says whether the exhibit is built, from how many runs, made how,
-and with which files. It is written last, so a record that says ``built`` refers to files that were complete at the time.
+``results/<source>/exhibits/<paper>/<short id>.json`` states whether the exhibit is built, from how many runs, how these were
+made, and lists its files. It is written last, so the files of a built exhibit were complete at that time.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Status = Literal["built", "failed", "left out"]
 
 @dataclass(frozen=True)
 class Record:
-    """How drawing one exhibit ended.
+    """The result of drawing one exhibit.
 
-    ``files`` maps each file, relative to the repository, to its SHA-256: the figures of an exhibit that is built, the
-    pages that tell the reason of one that failed; ``numbers`` does so for the table of what is drawn, which is none of them.
-    ``left out`` is what a sound recording has nothing of.
+    ``files`` maps each file, relative to the repository, to its SHA-256: the figures of a built exhibit, the pages with the
+    reason of a failed one. ``numbers`` does so for the table of the drawn numbers. An exhibit is ``left out`` if a valid
+    recording lacks the data for it.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -39,14 +39,14 @@ class Record:
     exhibit: str
     status: Status
     files: Mapping[str, str] = field(default_factory=dict)
-    n_runs: int = 0  # behind one point; 0 for what no run went into
+    n_runs: int = 0  # behind one point; 0 without runs
     source: str = ""  # how its traces were made
     error: str = ""  # why it is not built
     numbers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.status == "built" and not self.files:
-            raise ValueError("files: what is built has at least one")
+            raise ValueError("files: a built exhibit has at least one")
 
 
 _RECORD = TypeAdapter(Record)
@@ -69,20 +69,20 @@ def figure_files(layout: Layout, exhibit: Exhibit) -> list[Path]:
 
 
 def write(layout: Layout, record: Record, folder: Path | None = None) -> None:
-    """Write a record to its stable place, or into the folder of an output; its files have to be there before."""
+    """Write a record to its stable place, or into the folder of an output, after its files."""
     stable = place(layout, "exhibits", record.exhibit, ".json")
     write_whole(inside(layout, folder, stable) if folder else stable, json.dumps(asdict(record), indent=1) + "\n")
 
 
 def read(path: Path) -> Record:
-    """One record. Raises InputError with one line when the file is missing, cut short or no record.
+    """One record. Raises InputError with one line when the file is missing, truncated or not a record.
 
-    Who is about to draw the exhibit anew may take such a file for a missing one; who reports may not.
+    A caller that redraws the exhibit may treat such a file as missing; a caller that reports must not.
     """
     try:
         return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        remedy = "no record of an exhibit; run ./reproduce, which draws it anew, or remove it"
+        remedy = "not a record of an exhibit; run ./reproduce, which redraws it, or remove it"
         reason = one_line(error, remedy) if isinstance(error, ValidationError) else f"{remedy} ({error})"
         raise InputError(f"{path}: {reason}") from None
 
@@ -98,7 +98,7 @@ def read_all(layout: Layout, paper: str = "*") -> dict[str, Record]:
 
 
 def discard_unreadable(layout: Layout) -> None:
-    """Remove files that have the name of a record and are none: an interruption of the machine may leave such a file."""
+    """Remove files that have the name of a record but are none, as a crash of the machine may leave."""
     for path in (layout.results / "exhibits").glob("*/*.json"):
         try:
             read(path)
@@ -107,7 +107,7 @@ def discard_unreadable(layout: Layout) -> None:
 
 
 def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
-    """True when every file that the record names is there; with ``hashes``, as it was written."""
+    """True when every file of a record exists and, with ``hashes``, is unchanged."""
     return all(
         (root / name).is_file() and (not hashes or file_hash(root / name) == digest)
         for name, digest in {**record.files, **record.numbers}.items()

@@ -1,9 +1,9 @@
-"""Recordings as traces: where the trace of a tool's own files is kept, what a person states applied to it, anonymous copies.
+"""Recordings as traces: opening them, applying the statements of ``trace.yaml``, anonymous copies.
 
-A recording is read once, by `tcpfair.workflow.importing`, and is a trace from then on. Its manifest adds to that of any trace
-the ``names`` of the flows, the ``origins`` of their bytes, ``remarks`` on oddities, the ``native`` files that were read (name,
-SHA-256, size), their ``format``, and what the person ``said`` of them. The tables hold what was recorded. ``trace.yaml`` in the
-folder is applied whenever the trace is opened, so that it may be edited at any time.
+A recording is read once, by `tcpfair.workflow.importing`, and is a trace from then on. Its manifest additionally has the
+``names`` of the flows, the ``origins`` of their bytes, ``remarks`` on oddities, the ``native`` files that were read (name,
+SHA-256, size), their ``format``, and the statements about them (``said``). The tables contain only what was recorded.
+``trace.yaml`` in the folder is applied whenever the trace is opened, so it may be edited at any time.
 """
 
 from __future__ import annotations
@@ -24,26 +24,25 @@ from tcpfair.runs.strange_trace import read_strange
 from tcpfair.runs.trace import SCHEMA, Trace
 from tcpfair.units import BITS_PER_BYTE
 
-UNKNOWN_CC = "unknown"  # the tool does not tell
+UNKNOWN_CC = "unknown"  # the tool does not record it
 PAPER = "raw"  # of the runs of recordings
 LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
-_SLACK = 1.02  # of the link's rate: what rounding explains
-_SENT_AHEAD = "sender: intervals"  # begins the origin of bytes that run ahead of the link
-_SENT_AHEAD_BYTES = 8e6  # by its socket buffer
-_SOCKET_S = (
-    1.0  # a receiver's in-order bytes run ahead by what waits behind a hole, about a second at most in any recording
-)
-_RTT_UNITS = 100.0  # a smallest RTT this many times the stated one is another unit, not a queue
-RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
+_SLACK = 1.02  # factor on the link's rate, for rounding
+_SENT_AHEAD = "sender: intervals"  # prefix of the origin of bytes that are counted before the link carries them
+_SENT_AHEAD_BYTES = 8e6  # how far they are ahead: the sender's socket buffer
+# bytes behind a hole are delivered in order at once when it is filled: about a second of them at most in any recording
+_SOCKET_S = 1.0
+_RTT_UNITS = 100.0  # a smallest RTT this many times the stated one indicates another unit, not a queue
+RTT_ERROR = 0.98  # factor on the stated RTT, for the resolution of clocks
 
 
-# --- Where traces are ---------------------------------------------------------------------------------------------------
+# --- Opening --------------------------------------------------------------------------------------------------------------
 
 
 def open_recorded(folder: Path, recording: Path | None = None) -> tuple[Trace, Said]:
-    """The trace in ``folder`` with what the person states applied to it, and the rest of what they state.
+    """The trace in ``folder`` with the statements of its ``trace.yaml`` applied, and these statements.
 
-    ``recording`` is named in errors in place of ``folder``. Raises InputError for a damaged trace and for statements that
+    Errors name ``recording`` instead of ``folder``. Raises InputError for a damaged trace and for statements that
     contradict it.
     """
     recorded, said = with_names(read_strange(folder), folder), load_said(folder)
@@ -51,7 +50,7 @@ def open_recorded(folder: Path, recording: Path | None = None) -> tuple[Trace, S
 
 
 def with_names(trace: Trace, where: Path) -> Trace:
-    """A trace of any source, with a name for each flow. Raises InputError where its manifest has other than lists of texts."""
+    """A trace of any source, with a name for each flow. Raises InputError for invalid lists in its manifest."""
     ids = sorted(trace.flows["flow_id"].unique())
     found = {"names": [f"flow{flow_id}" for flow_id in ids], **trace.provenance}
     for key in ("names", "origins", "remarks", "goodput"):
@@ -65,13 +64,13 @@ def with_names(trace: Trace, where: Path) -> Trace:
     return replace(trace, provenance=found)
 
 
-# --- What a person states, against what was recorded --------------------------------------------------------------------
+# --- Statements, checked against the recording ----------------------------------------------------------------------------
 
 
 def stated(trace: Trace, said: Said, recording: Path) -> Trace:
-    """A trace with what is stated of its link and its flows. Raises InputError when that contradicts what was recorded.
+    """A trace with the stated values of its link and its flows. Raises InputError when they contradict the recording.
 
-    ``recording`` is named in errors beside its `sidecar_path`.
+    Errors name ``recording`` or its `sidecar_path`.
     """
     where = sidecar_path(recording)
     for each in said.flows:
@@ -83,18 +82,18 @@ def stated(trace: Trace, said: Said, recording: Path) -> Trace:
     flows = _flows(trace, said, where)
     remarks = list(trace.provenance.get("remarks", []))
     if (flows["cc"] == UNKNOWN_CC).any():
-        remarks.append(f"the congestion control is not recorded; say it as flows: protocol in {where.name}")
+        remarks.append(f"the congestion control is not recorded; state it as flows: protocol in {where.name}")
     return replace(trace, runs=runs, flows=flows, provenance={**trace.provenance, "remarks": remarks})
 
 
 def _runs(runs: pd.DataFrame, said: Said, where: Path) -> pd.DataFrame:
-    """``runs`` with the parameters of the link; what is stated must be what was recorded where both are known."""
+    """``runs`` with the stated parameters of the link. Raises InputError where they differ from recorded ones."""
     link = {name: value for name in LINK_PARAMETERS if (value := getattr(said.link, name)) is not None}
     for name, value in link.items():
         recorded = runs[name].dropna() if name in runs else runs["run_id"].iloc[:0]
         other = recorded[~np.isclose(value, recorded, rtol=0.01)]
         if len(other):
-            raise InputError(f"{where}: link.{name}: {value:g}, but the recording says {other.iloc[0]:g}")
+            raise InputError(f"{where}: link.{name}: {value:g}, but the recording has {other.iloc[0]:g}")
     known = runs.assign(**{name: value for name, value in link.items() if name not in runs})
     sizes = known.get("payload_bytes", 0) >= known.get("wire_bytes", np.inf)
     if link and np.any(sizes):
@@ -103,7 +102,7 @@ def _runs(runs: pd.DataFrame, said: Said, where: Path) -> pd.DataFrame:
 
 
 def _flows(trace: Trace, said: Said, where: Path) -> pd.DataFrame:
-    """``flows`` with the label, congestion control and RTT that are stated."""
+    """``flows`` with the stated labels, congestion control and RTTs."""
     names = dict(zip(sorted(trace.flows["flow_id"].unique()), trace.provenance["names"], strict=True))
     by_name = {each.flow: each for each in said.flows}
     rows = []
@@ -129,7 +128,7 @@ def _refuse_rtt(said_s: float, recorded_s: float, where: str) -> None:
 
 
 def _refuse_beyond_link(trace: Trace, runs: pd.DataFrame, recording: Path) -> None:
-    """All flows of one direction against the payload that the link carries, over the worst stretch of time there is."""
+    """Refuse flows of one direction that deliver more payload than the link carries, over any stretch of time."""
     run = runs.iloc[0]
     if not np.isfinite(capacity_bps := run.get("capacity_bps", np.nan)):
         return
@@ -150,7 +149,7 @@ def _refuse_beyond_link(trace: Trace, runs: pd.DataFrame, recording: Path) -> No
             mean_bps = total_bytes.mean() * BITS_PER_BYTE / sample_s
             raise InputError(
                 f"{recording}: goodput (mean {mean_bps:.4g} bit/s) above what a link of {capacity_bps:.4g} bit/s carries; "
-                "check capacity_bps, and that each flow is there once"
+                "check capacity_bps, and that no flow was recorded twice"
             )
 
 
@@ -160,7 +159,7 @@ _TOOL = re.compile(r"[a-z][a-z0-9_ +]{0,40}", re.ASCII)
 _ALGORITHM = re.compile(r"[a-z][a-z0-9_-]{0,15}", re.ASCII)  # as long as a kernel allows
 _ORIGIN = re.compile(r"(receiver|sender|table)(: intervals\b)?")
 _KERNEL = re.compile(r"(Linux )?\d{1,2}\.\d{1,3}(\.\d{1,3})?", re.ASCII)
-_WORDS = {  # texts of the tables that tell nothing; any other becomes the first
+_WORDS = {  # strings of the tables that identify no person; any other becomes the first
     "role": ("foreground", "background", "web"),
     "direction": ("forward", "reverse"),
     "kind": ("loss", "rto", "recovery_end"),
@@ -168,10 +167,10 @@ _WORDS = {  # texts of the tables that tell nothing; any other becomes the first
 
 
 def anonymised(trace: Trace, said: Said) -> tuple[Trace, Said]:
-    """A trace without what tells whose it is, and what was stated of it under the new names of its flows.
+    """A trace without identifying information, and its statements under the new names of its flows.
 
-    Kept are numbers and known words. Names of flows (addresses, ports, hosts, files), labels, remarks, the native files, versions
-    of tools and all further columns and lines of the manifest are left out; times count from the beginning of the run anyway.
+    Numbers and known words stay. Names of flows (addresses, ports, hosts, files), labels, remarks, native files, versions of
+    tools, and all further columns and manifest entries are removed. Times always count from the start of the run.
     """
     names = {name: f"flow{number}" for number, name in enumerate(trace.provenance["names"], start=1)}
     tables = {name: _plain_table(name, table) for name, table in trace.tables.items()}
@@ -200,7 +199,7 @@ def anonymised(trace: Trace, said: Said) -> tuple[Trace, Said]:
 
 
 def _plain_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The columns of the schema and the parameters of the link, texts only where they are known words."""
+    """The columns of the schema and the parameters of the link; strings only if they are known words."""
     known = [column for column, *_ in SCHEMA[name]] + (list(LINK_PARAMETERS) if name == "runs" else [])
     kept = table[[column for column in table if column in known]]
     words = {

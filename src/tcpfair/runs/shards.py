@@ -1,7 +1,7 @@
-"""Shards: what a job has finished, one Parquet file each, written whole or not at all.
+"""Shards: the finished results of a job, one Parquet file each, written atomically.
 
-A store is a folder of shards. The name of a shard ends in a digest of what it is made from (`named`), so that a stale shard does
-not exist under its new name, and a shard that exists is fresh. Nothing else records what is finished.
+A store is a folder of shards. The name of a shard ends in a digest of its inputs (`named`), so a shard that exists under its
+current name is up to date. This is the only record of what is finished.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEVEL = 9  # of compression
 
 
 def named(name: str, made_from: object) -> str:
-    """The name of a shard, without suffix: ``ogura/0012`` and what it is made from (plain data) give ``ogura/0012-3f2a...``."""
+    """The name of a shard, without suffix: ``ogura/0012`` and its inputs (plain data) give ``ogura/0012-3f2a...``."""
     return f"{name}-{part(made_from)}"
 
 
@@ -34,15 +34,15 @@ def label(name: str) -> str:
 
 
 def write(path: Path, table: pa.Table, about: Mapping[str, Any]) -> None:
-    """Write a shard: a table, and plain data about it in the metadata of its schema. A crash leaves all of it, or nothing."""
-    told = {name: json.dumps(value, sort_keys=True) for name, value in about.items()}
+    """Write a shard atomically: a table, and plain data about it in the metadata of its schema."""
+    metadata = {name: json.dumps(value, sort_keys=True) for name, value in about.items()}
     with whole(path) as scratch:
-        pq.write_table(table.replace_schema_metadata(told), scratch, compression="zstd", compression_level=_LEVEL)
+        pq.write_table(table.replace_schema_metadata(metadata), scratch, compression="zstd", compression_level=_LEVEL)
         settle(scratch)
 
 
 def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """The table of a shard, and what it says about it. Raises InputError for one that is damaged, and removes it."""
+    """The table of a shard, and the data about it. Removes a damaged shard and raises InputError."""
     try:
         table = pq.read_table(path)
         return table, _about(table.schema)
@@ -52,7 +52,7 @@ def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def about(path: Path) -> dict[str, Any]:
-    """What a shard says about its table; empty where there is none that can be read."""
+    """The data about the table of a shard; empty if it cannot be read."""
     try:
         return _about(pq.read_schema(path))
     except (OSError, pa.ArrowInvalid, ValueError):
@@ -64,7 +64,7 @@ def _about(schema: pa.Schema) -> dict[str, Any]:
 
 
 def discard_others(folder: Path, keep: Collection[Path]) -> None:
-    """Remove all files below ``folder`` but the shards to ``keep``: those of other code or another configuration."""
+    """Remove all files below ``folder`` except the shards to ``keep``: results of other code or another configuration."""
     for path in folder.rglob("*"):
         if path.is_file() and path not in keep:
             path.unlink()

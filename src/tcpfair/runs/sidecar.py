@@ -1,7 +1,8 @@
-"""``trace.yaml``: what a person states of a recording, as far as it can be applied to a trace. All of it is optional.
+"""``trace.yaml``: statements about a recording that can be applied to its trace. All fields are optional.
 
-Beside a file ``run.json.gz`` it is ``run.json.gz.trace.yaml``; in a folder it is ``trace.yaml``. What is needed to read a tool's
-own file (`AT_IMPORT`) is stated beside that file: `tcpfair.sources.readers.sidecar` adds it to the fields here.
+For a file ``run.json.gz`` it is ``run.json.gz.trace.yaml`` in the same folder; in a folder it is ``trace.yaml``. The fields
+that are needed to read a tool's own file (`AT_IMPORT`) are stated next to that file: `tcpfair.sources.readers.sidecar` adds
+them to the fields here.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
 from tcpfair.papers.scenario import Strict, validated
 from tcpfair.runs import reach
 
-READERS = "sources/readers/__init__.py"  # the code that makes a trace of a tool's own files
+READERS = "sources/readers/__init__.py"  # the code that converts a tool's own files to a trace
 _DIGEST_LENGTH = 12
-LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and looking for it is an error
-# fields that change how a recording is read; those of its flows too
+LONGEST_NAME_BYTES = 255  # of a file name; looking for a longer one is an error
+# fields that change how a recording is read, and such fields of its flows
 AT_IMPORT = ("format", "columns", "units", "pattern", "interval_s")
 FLOWS_AT_IMPORT = ("start_s", "stops_early", "leave_out")
 
@@ -48,20 +49,20 @@ class SaidFlow(Strict):
     """One flow, by the name that its file or tool gives it."""
 
     flow: FlowName = Field(description="its name as the import lists it: a file, FILE#STREAM, an address with port")
-    label: Label | None = Field(None, description="what figures call it")
+    label: Label | None = Field(None, description="its name in figures")
     protocol: Label | None = Field(None, description="its congestion control: reno, cubic, ...")
     rtt_s: Positive | None = Field(None, description="its RTT without queues, in s")
 
 
 class SelfPair(Strict):
-    """A recording of as many flows, all of one protocol, which weighs that protocol's flows (NRU)."""
+    """A recording of equally many flows, all of one protocol, which gives the NRU weights of that protocol."""
 
     protocol: Label
     recording: Label = Field(description="file or folder, from the folder of this trace.yaml")
 
 
 class Said(Strict):
-    """What ``trace.yaml`` states of a trace."""
+    """The statements of ``trace.yaml`` about a trace."""
 
     kind: Literal["pairs", "rtts", "other"] | None = Field(
         None, description="pairs: two flows of one RTT, as bhatti2009's; rtts: CUBIC at two RTTs, as kozu2014's"
@@ -76,16 +77,16 @@ class Said(Strict):
         names = [said.flow for said in self.flows]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise ValueError(f"flows: {twice!r} is there twice")
+            raise ValueError(f"flows: {twice!r} is listed twice")
         if self.link.buffer_pkts and self.link.buffer_bytes:
             raise ValueError("link: give buffer_pkts or buffer_bytes, not both")
         return self
 
 
 def load_said(recording: Path) -> Said:
-    """The ``trace.yaml`` of a trace; an empty one where it is missing.
+    """The ``trace.yaml`` of a trace; an empty one if it is missing.
 
-    Raises InputError with one line, file and field, for what cannot be, and for what has to be stated before the import.
+    Raises InputError with one line, file and field, for an invalid value and for a field that only an import reads.
     """
     values = sidecar_values(recording)
     flows = values.get("flows")
@@ -94,22 +95,22 @@ def load_said(recording: Path) -> Said:
     late += [f"flows: {name}" for name in FLOWS_AT_IMPORT if any(name in each for each in of_flows)]
     if late:
         raise InputError(
-            f"{sidecar_path(recording)}: {late[0]}: counts when the tool's own files are read; state it in {SIDECAR} beside "
+            f"{sidecar_path(recording)}: {late[0]}: is used only to read the tool's own files; state it in {SIDECAR} next to "
             "them and ./reproduce import them again"
         )
     return validated(Said, values, str(sidecar_path(recording)))
 
 
 def sidecar_values(recording: Path) -> dict[str, Any]:
-    """The content of the sidecar of a recording; empty where there is none, or nothing but comments. Raises InputError."""
+    """The content of the sidecar of a recording; empty if it is missing or has only comments. Raises InputError."""
     path = sidecar_path(recording)
-    if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES or not path.is_file() or _says_nothing(path):
+    if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES or not path.is_file() or _is_empty(path):
         return {}
     return load_yaml(path)
 
 
-def _says_nothing(path: Path) -> bool:
-    """Whether all lines are empty or comments, as in what an import writes."""
+def _is_empty(path: Path) -> bool:
+    """Whether all lines are empty or comments, as in the file that an import writes."""
     return all(line.strip() == b"" or line.lstrip().startswith(b"#") for line in read_small(path).splitlines())
 
 
@@ -119,10 +120,10 @@ def is_trace(path: Path) -> bool:
 
 
 def trace_place(root: Path, recording: Path) -> Path:
-    """The folder of the trace of a recording: its own, or below ``results`` the one that was or will be read from it.
+    """The folder of the trace of a recording: the recording itself if it is a trace, else a folder below ``results``.
 
-    The name of the latter has a digest of the files, of what is stated beside them, and of the code that reads them. Raises
-    InputError when there is nothing at ``recording`` or its sidecar is not readable.
+    The name of the latter has a digest of the files, of their sidecar and of the code that reads them. Raises InputError
+    when ``recording`` is missing or its sidecar is not readable.
     """
     if is_trace(recording):
         return recording

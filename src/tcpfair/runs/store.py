@@ -1,9 +1,8 @@
 """Which of the runs that a configuration requests are available, and where.
 
-A store is a folder of shards: traces, each written whole by one job, whose manifests list the keys of their runs
-(`tcpfair.papers.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
-was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be
-simulated. Nothing else records what is finished.
+A store is a folder of shards: traces, each written atomically by one job, whose manifests list the keys of their runs
+(`tcpfair.papers.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, local
+simulations are another. A run is available if a shard has its key and lists the current code; all others must be simulated.
 """
 
 from __future__ import annotations
@@ -25,13 +24,7 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, reach
 from tcpfair.runs.outputs import Parts, folder_of, inside, part
 
-_SHARED = (
-    "settings",
-    "flow",
-    "protocols",
-    "traffic",
-    "analysis",
-)  # of a paper's configuration: what all experiments have
+_SHARED = ("settings", "flow", "protocols", "traffic", "analysis")  # parts of a configuration that all experiments use
 
 
 class Asked(NamedTuple):
@@ -44,7 +37,7 @@ class Asked(NamedTuple):
 
 
 def asked(specs: Iterable[RunSpec]) -> list[Asked]:
-    """The requests of some runs."""
+    """The requests for some runs."""
     return [
         Asked(spec.key, tuple(sorted(spec.algorithms)), expected_pkts(spec.scenario), spec.scenario.duration_s)
         for spec in specs
@@ -63,18 +56,18 @@ def code_behind(runs: Iterable[Asked]) -> dict[str, str]:
 
 
 def identity(runs: Iterable[Asked]) -> list[Any]:
-    """What stands for the trace of these runs in the digests of later steps: keys and code."""
+    """The identity of the trace of these runs in the digests of later steps: keys and code."""
     runs = list(runs)
     return [[run.key for run in runs], code_behind(runs)]
 
 
 def trace_folder(layout: Layout, paper: str, experiment: str, runs: Iterable[Asked]) -> Path:
-    """Where the trace of exactly these runs is assembled: a shard with their digest as its name."""
+    """The folder of the trace of exactly these runs: a shard with their digest as its name."""
     return layout.simulated(paper, experiment) / part(identity(runs))
 
 
 def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
-    """Shards that may hold runs of an experiment, in the order in which they are used: the newest first."""
+    """Shards that may contain runs of an experiment, in the order of use: the shipped one, then the newest first."""
     shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
     found = layout.simulated(paper, experiment).glob(f"*/{MANIFEST}")
     made = sorted(
@@ -85,9 +78,9 @@ def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
 
 
 def manifest_of(layout: Layout, folder: Path) -> dict | None:
-    """The manifest of a shard; None for one that is missing or damaged.
+    """The manifest of a shard; None if it is missing or damaged.
 
-    Raises InputError for a shipped trace that is damaged: it would be simulated again without a word.
+    Raises InputError for a damaged shipped trace, which would otherwise be simulated again silently.
     """
     is_shipped = folder.is_relative_to(layout.bundled_root)
     try:
@@ -103,9 +96,9 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
 
 
 def accept_bits(layout: Layout, experiments: Iterable[tuple[str, str]], algorithms: Iterable[str]) -> bool:
-    """Note that today's code gives the bits of shipped runs, for the experiments and algorithms that were compared.
+    """Record that the current code gives the bits of the shipped runs of the compared experiments and algorithms.
 
-    False when there are none.
+    False for no experiments.
     """
     now = code_behind([Asked("", tuple(algorithms), 0.0)])
     same = {}
@@ -118,7 +111,7 @@ def accept_bits(layout: Layout, experiments: Iterable[tuple[str, str]], algorith
 
 
 def _same_bits(layout: Layout, folder: Path) -> dict[str, str]:
-    """Digests of code that made the shipped runs of a folder, and those of later code that gives the same bits."""
+    """Digests of the code that made the shipped runs of a folder -> those of later code that gives the same bits."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         found = json.loads(_same_bits_file(layout).read_text(encoding="utf-8"))
         return dict(found.get(folder.relative_to(layout.bundled_root).as_posix(), {}))
@@ -130,12 +123,12 @@ def _same_bits_file(layout: Layout) -> Path:
 
 
 def _has_tables(folder: Path, manifest: Mapping[str, Any]) -> bool:
-    """Whether the tables of a trace that was made here are there; a crash of the machine may leave empty ones."""
+    """Whether a local trace has its tables; a crash of the machine may leave empty ones."""
     return all((folder / name).is_file() and (folder / name).stat().st_size for name in manifest.get("files", {}))
 
 
 def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
-    """Those of ``runs`` that a trace holds, made by the code that acts in them now: run_id there by key."""
+    """The run_id in a trace, by key, of those ``runs`` that it has from the current code."""
     if manifest is None or RUNS not in manifest:
         return {}
     place = {key: run_id for run_id, key in enumerate(manifest[RUNS])}
@@ -148,7 +141,7 @@ def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
 
 
 def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
-    """True when a trace is exactly what is requested: these runs in this order, none stale."""
+    """True when a trace has exactly the requested runs, in this order, and none is stale."""
     return (
         manifest is not None
         and manifest.get(RUNS) == [run.key for run in runs]
@@ -157,7 +150,7 @@ def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
 
 
 def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> Path | None:
-    """The folder of a trace that is exactly what is requested; None when there is none yet."""
+    """The folder of the trace with exactly the requested runs; None if it is missing."""
     shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
     for folder in (*shipped, trace_folder(layout, paper, experiment, runs)):
         if holds_all(manifest_of(layout, folder), runs):
@@ -166,7 +159,7 @@ def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) 
 
 
 def missing(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> list[Asked]:
-    """The runs that no shard has, or that were made by other code: what has to be simulated."""
+    """The runs to simulate: those that no shard has from the current code."""
     found: set[str] = set()
     for folder in shards(layout, paper, experiment):
         found |= held(manifest_of(layout, folder), runs).keys()
@@ -187,12 +180,12 @@ def _expansion() -> str:
 
 
 def remembered(layout: Layout) -> Remembered:
-    """What takes seconds to compute, kept between starts: the runs of experiments, and which ensembles are stale."""
+    """The cache of what takes seconds to compute: the runs of experiments, and which ensembles are stale."""
     return Remembered(layout.results / "asked.json")
 
 
 class Held:
-    """What a source holds of the experiments of one paper, as the configuration requests them; looked up once each."""
+    """The available runs and metrics of one paper's experiments, for one source; each is looked up once."""
 
     def __init__(self, layout: Layout, paper: PaperConfig, kept: Remembered | None = None) -> None:
         self.layout, self.paper = layout, paper
@@ -215,7 +208,7 @@ class Held:
 
     @cache  # noqa: B019
     def runs(self, experiment: str) -> list[Asked]:
-        """The runs that an experiment requests. Raises InputError for a value that no run can have."""
+        """The runs that an experiment requests. Raises InputError for an invalid value."""
 
         def expanded() -> list:
             runs = asked(self.specs(experiment))
@@ -233,11 +226,11 @@ class Held:
 
     @cache  # noqa: B019
     def place(self, experiment: str) -> Path | None:
-        """The folder of the trace that is exactly what is requested; None when there is no such trace."""
+        """The folder of the trace with exactly the requested runs; None if it is missing."""
         return whole_trace(self.layout, self.paper.paper, experiment, self.runs(experiment))
 
     def trace(self, experiment: str) -> Path:
-        """As `place`; raises MissingRunsError, with what has changed and the command that makes it, when there is none."""
+        """As `place`; if it is missing, raises MissingRunsError with what has changed and the command that simulates it."""
         folder = self.place(experiment)
         if folder is None:
             raise self._missing(experiment)
@@ -248,13 +241,13 @@ class Held:
         lacking = missing(self.layout, self.paper.paper, experiment, runs)
         why = "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
         return MissingRunsError(
-            f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} runs that the configuration asks for are not "
-            f"there{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "
-            "makes what is missing"
+            f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} requested runs are missing"
+            f"{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "
+            "simulates them"
         )
 
     def metrics(self, experiment: str) -> Path | None:
-        """The table of metrics of exactly these runs; None where it was not measured yet, or by other code."""
+        """The table of metrics of exactly these runs; None if it is missing or stale."""
         stable = self.layout.metrics(self.paper.paper, experiment)
         path = inside(self.layout, self.metrics_folder(experiment), stable)
         return path if path.is_file() else None
@@ -266,7 +259,7 @@ class Held:
 
     @cache  # noqa: B019
     def metrics_parts(self, experiment: str) -> Parts:
-        """What the metrics of an experiment are made from."""
+        """The inputs of the metrics of an experiment."""
         chosen = self.paper.experiments[experiment]
         own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
         how = {"analysis": self.paper.analysis, "grid": list(chosen.grid), **own}
@@ -278,7 +271,7 @@ class Held:
         }
 
     def made_by(self, experiments: Iterable[str]) -> str:
-        """How the traces of some experiments were made: the source, and ``engine`` for what is shipped only in part."""
+        """How the traces of some experiments were made: the source; ``engine`` for those that are not shipped."""
         if self.layout.source != "bundled":
             return self.layout.source
         shipped = {self.trace(name).is_relative_to(self.layout.bundled_root) for name in experiments}
@@ -291,9 +284,9 @@ class Held:
 
 
 def differences(layout: Layout, paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> list[str]:
-    """What differs between the newest trace of an experiment and what is requested, a text for each value or module.
+    """Differences between the newest trace of an experiment and the requested one, a text for each value or module.
 
-    ``settings.jitter_s 0.00036 -> 0.00072``, ``code of cubic``. Empty when there is no earlier trace.
+    ``settings.jitter_s 0.00036 -> 0.00072``, ``code of cubic``. Empty without an earlier trace.
     """
     before = next(
         (m for f in shards(layout, paper.paper, experiment) if (m := manifest_of(layout, f)) is not None), None

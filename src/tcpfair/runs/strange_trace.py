@@ -1,4 +1,4 @@
-"""A trace that others wrote: not only whole and in the schema, but with values that can be."""
+"""A trace that others wrote: its values are checked, too, not only its files and its schema."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tcpfair.errors import InputError
 from tcpfair.files.manifest import MANIFEST, read_manifest
 from tcpfair.runs.trace import SCHEMA_VERSION, Trace, read
 
-_LONGEST_SAMPLE = 1.1  # of the run: tools stop a little early, and print rounded times
+_LONGEST_SAMPLE = 1.1  # times the duration: tools stop a little early, and print rounded times
 
 
 def read_strange(folder: Path) -> Trace:
-    """The trace in ``folder``, read as `tcpfair.runs.trace.read` does, and its values checked as those of any input.
+    """The trace in ``folder``, read by `tcpfair.runs.trace.read`, with its values checked as those of any input.
 
-    Raises InputError for another schema, samples that are there twice or lack, values that are no numbers, impossible times.
+    Raises InputError for another schema, duplicate or missing samples, values that are not numbers, and impossible times.
     """
     version = read_manifest(folder).get("schema")
     if version != SCHEMA_VERSION:
@@ -35,7 +35,7 @@ def _check_flows(strange: Trace, folder: Path) -> None:
         )
     for name, table, key in (("runs", runs, ["run_id"]), ("flows", flows, ["run_id", "flow_id"])):
         if table.duplicated(key).any():
-            raise InputError(f"{folder / name}.parquet: {key[-1]}: the same one twice")
+            raise InputError(f"{folder / name}.parquet: {key[-1]}: must be unique")
     for name in ("duration_s", "sample_s"):
         if not (np.isfinite(runs[name]) & (runs[name] > 0)).all():
             raise InputError(f"{folder / 'runs.parquet'}: {name}: must be a number above 0")
@@ -43,7 +43,7 @@ def _check_flows(strange: Trace, folder: Path) -> None:
         raise InputError(f"{folder / 'runs.parquet'}: sample_s: longer than duration_s")
     ends = flows.merge(runs[["run_id", "duration_s"]])
     if not ((ends["start_s"] >= 0) & (ends["start_s"] < ends["duration_s"])).all():
-        raise InputError(f"{folder / 'flows.parquet'}: start_s: must lie in the run")
+        raise InputError(f"{folder / 'flows.parquet'}: start_s: must be within the run")
     if not (ends["stop_s"] > ends["start_s"]).all():
         raise InputError(f"{folder / 'flows.parquet'}: stop_s: must be after start_s")
 
@@ -52,16 +52,15 @@ def _check_samples(strange: Trace, folder: Path) -> None:
     where, key = folder / "samples.parquet", ["run_id", "flow_id"]
     samples = strange.samples.sort_values([*key, "t_s"])
     for table, rows in {"samples": samples, **({} if strange.polls is None else {"polls": strange.polls})}.items():
-        least_s = (
-            0.0 if table == "samples" else -float(strange.runs["sample_s"].max())
-        )  # a poll may be before the first byte
+        # a poll may precede the first byte
+        least_s = 0.0 if table == "samples" else -float(strange.runs["sample_s"].max())
         if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < least_s).any():
             raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least {least_s:g} s")
         for name in ("cwnd_pkts", "srtt_s"):
             if name in rows and (rows[name] < 0).any():
                 raise InputError(f"{folder / table}.parquet: {name}: must be at least 0")
     if samples.duplicated([*key, "t_s"]).any():
-        raise InputError(f"{where}: t_s: the same sample of a flow twice")
+        raise InputError(f"{where}: t_s: a flow has two samples of the same time")
     timed = samples.merge(strange.runs[["run_id", "duration_s", "sample_s"]])
     spacing_s = timed.groupby(key)["t_s"].diff().fillna(timed["t_s"])
     odd = (spacing_s - timed["sample_s"]).abs() > 0.1 * timed["sample_s"]
@@ -79,5 +78,5 @@ def _check_samples(strange: Trace, folder: Path) -> None:
     if short.any():
         row = whole[short].iloc[0]
         raise InputError(
-            f"{where}: samples of flow {row['flow_id']:.0f} end at {row['t_s']:g} s; duration_s is another"
+            f"{where}: samples of flow {row['flow_id']:.0f} end at {row['t_s']:g} s, but duration_s is {row['duration_s']:g}"
         )

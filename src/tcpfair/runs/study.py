@@ -1,12 +1,12 @@
-"""A study of one's own (``./reproduce study FILE.yaml``): a base scenario, and axes along which its values are varied.
+"""A user's study (``./reproduce study FILE.yaml``): a base scenario, and axes along which its values vary.
 
-The file has plain values where those of the papers have sources and reasons; ``=name`` takes the value of the axis ``name``.
-Axes are a grid, a Latin hypercube, or both: then every point of the hypercube is taken at every point of the grid, so that
-what the grid compares, such as protocols, meets the same conditions.
+The file has plain values, without sources and reasons; ``=name`` takes the value of the axis ``name``. Axes form a grid, a
+Latin hypercube, or both. With both, every point of the hypercube is combined with every point of the grid, so that the grid
+compares, for example, protocols under equal conditions.
 
-A run is identified by its number: points in order, replicates within each. `Study.spec` expands any one of them without the
-others, so that a job of a million runs pays for its own alone. Seeds depend on the point and the replicate only: a longer grid
-leaves the runs that were there as they were.
+A run is identified by its number: points in order, replicates within each. `Study.spec` expands any run without the others,
+so each job of a study with a million runs expands only its own. Seeds depend only on the point and the replicate, so a longer
+grid does not change existing runs.
 """
 
 from __future__ import annotations
@@ -31,26 +31,20 @@ from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
 
-STUDY = "study"  # stands for the paper and for the experiment that a study has none of
-FIXED_COLUMNS = (
-    "run",
-    "key",
-    "seed",
-    "replicate",
-    "refused",
-)  # of the table of metrics, beside the axes and the metrics
+STUDY = "study"  # the name of a study's paper and of its experiment
+FIXED_COLUMNS = ("run", "key", "seed", "replicate", "refused")  # of the table of metrics, before the axes and metrics
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _AXIS = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _REFERENCE = "="
-# by group of measures: the records that it reads beside samples; None where it needs another experiment, which a study lacks
+# by group of measures: the records that it reads besides samples; None if it needs another experiment, which a study lacks
 Reads = Mapping[str, tuple[str, ...] | None]
 _CODE_OF = "code of "
-_VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # of an axis of the grid, and points of the hypercube, when a study is read
+_VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # values of a grid axis and points of the hypercube that are checked at first
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
 
 
 class Protocol(Strict):
-    """A protocol under a name of its own: the algorithm, its parameters, settings of its end hosts."""
+    """A named protocol: the algorithm, its parameters, settings of its end hosts."""
 
     cc: str
     params: dict[str, Any] = Field(default_factory=dict)
@@ -58,14 +52,14 @@ class Protocol(Strict):
 
 
 class Background(Strict):
-    """Which traffic goes which way; the label ``none`` stands for no traffic."""
+    """Background traffic in one direction; the label ``none`` means no traffic."""
 
     traffic: str
     direction: Literal["forward", "reverse"] = "forward"
 
 
 class Base(Strict):
-    """What all runs have in common but for the axes: settings of the dumbbell, of all flows, and of each."""
+    """What all runs share, except the axes: settings of the dumbbell, of all flows, and of each flow."""
 
     settings: dict[str, Any]
     flow: dict[str, Any] = Field(default_factory=dict)
@@ -74,14 +68,14 @@ class Base(Strict):
 
 
 class Drawn(Strict):
-    """What an axis of the hypercube is drawn from, as ranges of the papers' assumptions are."""
+    """The range of an axis of the hypercube, drawn like those of the papers' assumptions."""
 
     range: list[float | int | str | bool] = Field(min_length=2)
     scale: Literal["linear", "log", "choices"] = "linear"
 
 
 class LatinHypercube(Strict):
-    """Points that fill the space of some axes evenly: each axis has every one of ``points`` slices once."""
+    """Points that fill the space of some axes evenly: each of the ``points`` slices of an axis has one point."""
 
     points: int = Field(ge=1, le=100_000_000)
     seed: int = Field(default=0, ge=0)
@@ -98,7 +92,7 @@ class Figure(Strict):
 
 
 class StudyFile(Strict):
-    """All of a study's file."""
+    """The content of a study's file."""
 
     what: str
     base: Base
@@ -140,7 +134,7 @@ class StudyFile(Strict):
         used = set(_references(self.model_dump(include={"base", "protocols", "traffic"})))
         for name in axes:
             if name not in used:
-                raise ValueError(f"axis {name}: nothing takes its value; write ={name} where it belongs")
+                raise ValueError(f"axis {name}: is not used; write ={name} where it belongs")
         for name in used - set(axes):
             raise ValueError(f"={name}: no axis of that name; axes are {', '.join(axes) or 'none'}")
         if self.window_s and not 0 <= self.window_s[0] < self.window_s[1]:
@@ -170,11 +164,11 @@ def _references(node: Any) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it is run: any of its runs by number, and what decides what it gives."""
+    """A study: its runs by number, and the inputs of its results."""
 
     name: str
     file: StudyFile
-    paper: PaperConfig  # in the place of a paper's, with one experiment: `STUDY`
+    paper: PaperConfig  # the study as a paper's configuration, with one experiment, `STUDY`
     where: str  # the file, as messages name it
 
     @property
@@ -203,7 +197,7 @@ class Study:
     @cached_property
     def _shares(self) -> npt.NDArray[np.float64]:
         """(points, axes) of the hypercube, in [0, 1)."""
-        from scipy.stats import qmc  # takes a second, which only drawing should pay
+        from scipy.stats import qmc  # takes a second, only needed to draw
 
         cube = self.file.latin_hypercube
         return qmc.LatinHypercube(len(cube.axes), rng=np.random.default_rng(cube.seed)).random(cube.points)
@@ -225,7 +219,7 @@ class Study:
         return seed_of(STUDY, self.file.seed, *axes, run % self.file.replicates)
 
     def spec(self, run: int) -> RunSpec:
-        """A run, expanded. Raises InputError for values that no run can have."""
+        """A run, expanded. Raises InputError for an invalid value."""
         point, replicate, seed = self.point(run), run % self.file.replicates, self.seed(run)
         places = places_of(self.experiment, seed_of(STUDY, self.file.seed, "order", replicate))
         scenario = scenario_at(self.paper, self.experiment, point, seed, places, f"{self.where}: base")
@@ -233,7 +227,7 @@ class Study:
 
     @cached_property
     def measured(self) -> Parts:
-        """What a run's metrics are made from, besides the run: the code, and how they are measured."""
+        """The inputs of a run's metrics, besides the run: the code, and how they are measured."""
         used = {str(each.cc.value) for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
         used &= self._algorithms
         entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
@@ -246,9 +240,9 @@ class Study:
         }
 
     def holds(self, made_from: Mapping[str, str]) -> bool:
-        """Whether runs that were made from something else, of the same study once, would be the same today.
+        """Whether earlier runs of this study, with other inputs, would be the same today.
 
-        An algorithm that was not in it then made none of them.
+        An algorithm that has been added to the study since then made none of them.
         """
         now = self.measured.items()
         return all(
@@ -257,19 +251,19 @@ class Study:
 
     @property
     def _added(self) -> set[str]:
-        """Names of those parts of `measured` that another grid may bring."""
+        """Names of the parts of `measured` that another grid may add."""
         return {name for name in self.measured if name.startswith(_CODE_OF)} - {f"{_CODE_OF}{code.SIMULATOR}"}
 
     @cached_property
     def _algorithms(self) -> set[str]:
-        """Names of the algorithms that can act, and some that merely bear the name of a value."""
+        """Names of the algorithms that may be used, among other values of the file."""
         labels = {str(value) for value in _values(self.file.model_dump())}
         own = {label: each.cc for label, each in self.file.protocols.items() if label in labels}
         return labels | set(own.values())
 
     @cached_property
     def made_from(self) -> Parts:
-        """What the table of metrics is made from."""
+        """The inputs of the table of metrics."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
         return {"design": part(values), "expansion": code.of_rooms("papers/expand.py", "runs/study.py")} | dict(
             self.measured
@@ -287,13 +281,13 @@ def _values(node: Any) -> Iterator[Any]:
 def load(path: Path, algorithms: Iterable[str], measures: Reads) -> Study:
     """Read and validate a study's file; its name is that of the file.
 
-    ``algorithms`` are the names of those that exist, ``measures`` what each group of measures reads. Raises InputError with one
-    line naming file and field.
+    ``algorithms`` are the existing ones, ``measures`` lists what each group of measures reads. Raises InputError with one line
+    naming file and field.
     """
     name = path.stem
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{path}: the name of the file names the study: letters, digits, _ and -, such as rtt_loss.yaml"
+            f"{path}: the file name is the study's name: use letters, digits, _ and -, such as rtt_loss.yaml"
         )
     return make(load_yaml(path), name, str(path), algorithms, measures)
 
@@ -306,8 +300,7 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
     for number, measure in enumerate(file.measures):
         if measure in measures and measure not in possible:
             raise InputError(
-                f"{where}: measures[{number}]: {measure!r} is weighted by what flows get among their own kind, which a study"
-                " does not simulate"
+                f"{where}: measures[{number}]: {measure!r} needs weights from self-pairs, which a study does not simulate"
             )
         if measure not in measures:
             raise unknown(f"{where}: measures[{number}]: measure", measure, set(possible))
@@ -321,7 +314,7 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
 
 
 def _try_ends(study: Study, labels: Mapping[str, Protocol]) -> None:
-    """Refuse a study whose first run, or one with another value of its grid, cannot be."""
+    """Refuse a study whose first run, or a run with another value of its grid, is invalid."""
     for flow in [study.file.base.flow, *study.file.base.flows]:
         label = flow.get("protocol", "=protocol")
         axis = str(label).removeprefix(_REFERENCE)
@@ -340,7 +333,7 @@ def _try_ends(study: Study, labels: Mapping[str, Protocol]) -> None:
 
 
 def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
-    """InputError, the last one, where none of some runs can be."""
+    """Raise the last InputError if all of some runs are invalid."""
     for run in runs:
         try:
             study.spec(run)
@@ -351,7 +344,7 @@ def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
 
 
 def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measures: Reads) -> PaperConfig:
-    """The study in the words of a paper's configuration: each plain value with the file as its source."""
+    """The study as a paper's configuration: each plain value has the study as its source."""
 
     def valued(values: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -360,15 +353,11 @@ def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measu
         }
 
     def of_traffic(values: Mapping[str, Any]) -> dict[str, Any]:
-        found = valued(
-            {name: value for name, value in values.items() if name not in ("protocol", "sizes", "long_lived")}
-        )
-        found |= {name: values[name] for name in ("protocol",) if name in values}
-        if isinstance(values.get("sizes"), list):
-            found["sizes"] = [valued(law) if isinstance(law, dict) else law for law in values["sizes"]]
-        if isinstance(values.get("long_lived"), dict):
-            own = values["long_lived"]
-            found["long_lived"] = {**valued(own), **{name: own[name] for name in ("protocol",) if name in own}}
+        found = valued(values) | {name: values[name] for name in values if name in ("protocol", "sizes", "long_lived")}
+        if isinstance(sizes := values.get("sizes"), list):
+            found["sizes"] = [valued(law) if isinstance(law, dict) else law for law in sizes]
+        if isinstance(own := values.get("long_lived"), dict):
+            found["long_lived"] = valued(own) | {name: own[name] for name in own if name == "protocol"}
         return found
 
     record = ["samples", *(name for measure in file.measures for name in measures[measure])]

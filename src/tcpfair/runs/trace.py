@@ -1,8 +1,8 @@
-"""The trace: what any source (engine, ns-2, kernel, the user's own files) leaves behind, in one schema.
+"""The trace: the output of any source (engine, ns-2, kernel, the user's own files) in one schema.
 
 A trace is a folder with ``runs``, ``flows``, ``samples``, ``link`` and ``events`` as Parquet and a ``manifest.json`` that is
-written last. A recording whose windows were polled has ``polls`` too. The manifest holds the SHA-256 of every file, of the
-scenarios and of the code that made them; nothing in it changes from run to run, so equal inputs give byte-identical folders.
+written last. A recording whose windows were polled has ``polls`` too. The manifest has the SHA-256 of every file and digests
+of the scenarios and of the code that made them. Equal inputs give byte-identical folders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tcpfair.files.files import settle, whole_folder
 from tcpfair.files.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
 
 SCHEMA_VERSION = 1
-# of a table when it is read: a few bytes of Parquet can claim any number
+# limits of a table that is read: a few bytes of Parquet can claim any size
 _MOST_CELLS = 500_000_000
 _MOST_BYTES = 8 << 30
 _ZSTD_LEVEL = 9  # 19 takes five times as long for 3 % less
@@ -52,7 +52,7 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("stop_s", "float64", False),
         ("role", "string", False),  # foreground, background; web: the short flows of one direction together
         ("direction", "string", True),  # missing: forward
-        ("observed_bytes", "int64", True),  # delivered in observed_s, samples or not; missing: the samples tell
+        ("observed_bytes", "int64", True),  # delivered in observed_s, in samples or not; missing: as in the samples
         ("observed_s", "float64", True),
     ),
     "samples": (
@@ -61,7 +61,7 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("t_s", "float64", False),
         ("delivered_bytes", "int64", False),
         ("received_bytes", "int64", True),
-        ("observed", "float32", True),  # share of the interval in which somebody looked; missing: 1
+        ("observed", "float32", True),  # share of the interval that was observed; missing: 1
         ("cwnd_pkts", "float32", True),
         ("ssthresh_pkts", "float32", True),
         ("srtt_s", "float32", True),
@@ -94,7 +94,7 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
     ),
 }
 EVENT_KINDS = ("loss", "rto", "recovery_end")
-POLLS = "polls"  # windows at moments of their own, of a recording; a trace without them has no such file
+POLLS = "polls"  # windows of a recording at the times of its polls; a trace without them has no such file
 TABLES = tuple(name for name in SCHEMA if name != POLLS)
 
 
@@ -121,7 +121,7 @@ class Trace:
 
     @property
     def resolution_s(self) -> float:
-        """The resolution at which it was recorded, in s; finer measures are left out (`tcpfair.measures.resolution`)."""
+        """The resolution at which it was recorded, in s; finer measures are omitted (`tcpfair.measures.resolution`)."""
         recorded = self.runs["recorded_s"] if "recorded_s" in self.runs else self.runs["sample_s"]
         return float(np.fmax(recorded, self.runs["sample_s"]).max())
 
@@ -138,7 +138,7 @@ def empty(table: str) -> pd.DataFrame:
 
 @cache
 def _without_rows(table: str) -> pd.DataFrame:
-    """Made once: a study needs one in every run."""
+    """Cached, because a study needs one in every run."""
     return pd.DataFrame(
         {name: pd.Series(dtype="object" if kind == "string" else kind) for name, kind, _ in SCHEMA[table]}
     )
@@ -268,7 +268,7 @@ def read(folder: Path) -> Trace:
 
 
 def _names_in(manifest: dict, key: str, folder: Path) -> dict[str, str]:
-    """A part of a manifest that gives names for names; InputError where it is something else."""
+    """A part of a manifest that maps names to names; InputError if it is something else."""
     found = manifest.get(key, {})
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise InputError(f"{folder / MANIFEST}: {key}: must be names by file")
@@ -276,7 +276,7 @@ def _names_in(manifest: dict, key: str, folder: Path) -> dict[str, str]:
 
 
 def read_table(path: Path, name: str) -> pd.DataFrame:
-    """One table of a trace; InputError when the Parquet is torn, breaks the schema, or swells beyond all memory."""
+    """One table of a trace; InputError when the Parquet is truncated, breaks the schema, or is too large for the memory."""
     try:
         with pq.ParquetFile(path) as file:
             about = file.metadata

@@ -1,1 +1,1 @@
-"""From a configuration to what there is to do, and doing it: plan, steps, one run, shipped data, the command line."""
+"""The plan of a configuration and its execution: steps, one run, shipped data, the command line."""

@@ -1,4 +1,4 @@
-"""Simulating again what is held, and comparing every row: a random share of the shipped runs, or a run behind a figure."""
+"""Repeating stored simulations and comparing every row: a random share of the shipped runs, or one run of a figure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEEDS = 10**6
 
 
 class Held(NamedTuple):
-    """One run that is held: whose it is, and the packets of a full link, from which its time is estimated."""
+    """One stored run, and the packets of a full link, from which its time is estimated."""
 
     paper: str
     experiment: str
@@ -53,18 +53,18 @@ def shipped(layout: Layout) -> list[Held]:
 
 
 def held_of(config: PaperConfig, experiment: str, folder: Path, layout: Layout) -> list[Held]:
-    """The runs of an experiment that the trace in ``folder`` holds, made by today's code."""
+    """The runs of an experiment that the trace in ``folder`` has from the current code."""
     specs = run_specs(config, experiment)
-    there = store.held(store.manifest_of(layout, folder), store.asked(specs))
+    held = store.held(store.manifest_of(layout, folder), store.asked(specs))
     return [
         Held(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario))
         for spec in specs
-        if there.get(spec.key) == spec.run_id
+        if held.get(spec.key) == spec.run_id
     ]
 
 
 def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
-    """A random ``share`` of some runs, each as likely as any other: at least one, and the same ones for the same seed."""
+    """A random ``share`` of some runs with equal probabilities: at least one, and the same ones for the same seed."""
     n = min(math.ceil(share * len(runs)), len(runs))
     return sorted(random.Random(seed).sample(list(runs), n))
 
@@ -78,11 +78,11 @@ def made_again(config: PaperConfig, experiment: str, spec: RunSpec) -> Trace:
 
 
 def is_same(made: Trace, run_id: int, held: Trace) -> bool:
-    """Whether the trace of one run has every row of every table that is held of it."""
+    """Whether the trace of one run has the same rows in every table as the stored one."""
     for name in TABLES:
         old, new = getattr(held, name), getattr(made, name)
         old = old[old["run_id"] == run_id].reset_index(drop=True)
-        if name == "runs":  # the rest of it is the scenario
+        if name == "runs":  # its other columns are the scenario
             old, new = old[["run_id", "seed", "replicate"]], new[["run_id", "seed", "replicate"]]
         if not old.equals(new[old.columns].astype(old.dtypes)):
             return False
@@ -90,7 +90,7 @@ def is_same(made: Trace, run_id: int, held: Trace) -> bool:
 
 
 def hash_of(made: Trace) -> str:
-    """Hash of every value that a simulation adds to its scenario: samples, link and events, in the types of the schema."""
+    """Hash of all results of a simulation: samples, link and events, in the types of the schema."""
     sha = hashlib.sha256()
     for name in ("samples", "link", "events"):
         table = trace.in_schema(name, getattr(made, name))
@@ -101,15 +101,15 @@ def hash_of(made: Trace) -> str:
 
 
 def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str]:
-    """Names of the shipped runs that differ when they are simulated today, as they are found."""
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
+    """Names of the shipped runs that differ when they are simulated now, as they are found."""
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before the parallel processes start
     pieces = _pieces(chosen, sum(run.pkts for run in chosen) / (_TASKS_PER_CORE * cores))
     for (*_, piece), differ in side_by_side(differing, [(layout, piece) for piece in pieces], cores):
         yield from (piece[place].name for place in differ)
 
 
 def differing(layout: Layout, piece: Sequence[Held]) -> list[int]:
-    """Simulate some runs of one experiment; the places of those for which a row of the shipped trace differs."""
+    """Simulate some runs of one experiment; returns the positions of those that differ from the shipped trace."""
     paper, experiment = piece[0].paper, piece[0].experiment
     config, held = load_paper(layout.paper_config(paper)), _read(layout.bundled(paper, experiment))
     specs = run_specs(config, experiment)
@@ -122,7 +122,7 @@ def differing(layout: Layout, piece: Sequence[Held]) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _read(folder: Path) -> Trace:
-    """The trace of the task at hand, which the next task may share."""
+    """The trace of the current task, cached because the next task may need it too."""
     return trace.read(folder)
 
 
@@ -138,7 +138,7 @@ def _pieces(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
     return sorted(pieces, key=lambda piece: -sum(run.pkts for run in piece))
 
 
-# --- A random share of what is shipped ---------------------------------------------------------------------------
+# --- A random share of the shipped runs --------------------------------------------------------------------------
 
 
 def refuse(share: float, seed: int | None) -> None:
@@ -152,7 +152,7 @@ def refuse(share: float, seed: int | None) -> None:
 def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: int = 1, only_say: bool = False) -> int:
     """Simulate a random share of the shipped runs and compare them; 1 when one differs.
 
-    ``seed`` chooses the runs; without one it is drawn and printed. ``only_say`` prints which and how long, and ends.
+    ``seed`` chooses the runs; by default it is drawn and printed. With ``only_say``, only prints which runs and how long.
     """
     if share == 0:
         return 0

@@ -1,7 +1,7 @@
-"""Speed: delivered packets per second of the engine, with ns-2 on the same scenarios in the same run where it is installed.
+"""Speed: delivered packets per second of the engine and, if it is installed, of ns-2 on the same scenarios.
 
-The scenarios are in ``config/bench.yaml``, under ``speed``. Packets count once, when a receiver gets them for the first
-time, in both directions and for short flows too.
+The scenarios are in ``config/bench.yaml``, under ``speed``. A packet counts once, at its first arrival at a receiver, in both
+directions and for short flows too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 def section(path: Path, name: str) -> dict:
-    """One of the sections of the benchmark's file. Raises InputError where it is missing or another one is not known."""
+    """One of the sections of the benchmark's file. Raises InputError for a missing or an unknown section."""
     values = load_yaml(path)
     if wrong := [*(key for key in values if key not in SECTIONS), *(key for key in SECTIONS if key not in values)]:
         raise InputError(f"{path}: {wrong[0]}: the sections are {' and '.join(SECTIONS)}")
@@ -69,20 +69,20 @@ def _fastest(measured: Iterable[tuple[int, float]]) -> tuple[int, float]:
 
 
 def _row(task: Task, tool: str, packets: int, seconds: float, **more: float) -> dict[str, Any]:
-    """One measurement, which is printed as one JSON object a line."""
+    """One measurement as plain data."""
     speed = {"packets": packets, "seconds": round(seconds, 6), "packets_per_s": round(packets / seconds)}
     others = {"processes": 1, "ratio_to_ns2": None, "ratio_to_one_process": None}
     return {"scenario": task.name, "tool": tool, **speed, **others, **more}
 
 
 def engine_speed(task: Task) -> dict[str, Any]:
-    """The fastest of a few runs on one core; compiling or loading is not counted."""
+    """The fastest of a few runs on one core, without the time to compile or load."""
     run(task.scenario.model_copy(update={"duration_s": 1.0}))
     return _row(task, "engine", *_fastest([_timed(task.scenario, seed) for seed in range(REPEATS)]))
 
 
 def parallel_speed(task: Task) -> dict[str, Any]:
-    """As many equal runs at once as there are ``PROCESSES``, against one of these processes by itself."""
+    """``PROCESSES`` equal runs at the same time, compared with one of these processes alone."""
     with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
 
         def at_once(n: int) -> tuple[int, float]:
@@ -98,13 +98,13 @@ def parallel_speed(task: Task) -> dict[str, Any]:
 
 
 def ns2_speed(task: Task) -> dict[str, Any]:
-    """ns-2 on a shorter stretch of the scenario, starting included. Raises InputError when it cannot do that."""
+    """ns-2 on a shortened scenario, with its start. Raises InputError when ns-2 cannot run it."""
     scenario = task.scenario.model_copy(update={"duration_s": task.ns2_duration_s})
     return _row(task, "ns2", *_timed(scenario, 1, ns2.run))
 
 
 def measure(tasks: list[Task]) -> list[dict[str, Any]]:
-    """Engine and, where installed, ns-2 on every scenario; two processes at once on the first."""
+    """Engine and, if installed, ns-2 on every scenario; two parallel processes on the first."""
     rows = []
     for task in tasks:
         rows.append(engine_speed(task))
@@ -119,7 +119,7 @@ def measure(tasks: list[Task]) -> list[dict[str, Any]]:
 
 
 def main(path: Path, as_json: bool) -> None:
-    """Print the measurements, one object a line or one sentence a line."""
+    """Print the measurements, one JSON object or one sentence per line."""
     for row in measure(load_tasks(path)):
         if as_json:
             print(json.dumps(row))

@@ -1,7 +1,7 @@
-"""Shipped data: rewriting ``data/bundled`` from the engine, checksums, checking what is shipped.
+"""Shipped data: rewriting ``data/bundled`` from the engine, checksums, checks.
 
-Whatever moment a rewriting is killed at, every trace is the old one or the new one; what was being written is in scratch
-folders, which are never data (`restore_interrupted` clears them).
+If a rewrite is killed, every trace is the old one or the new one. Unfinished files are in scratch folders, which are never
+data (`restore_interrupted` removes them).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def chosen(plan: Plan, experiment: str | None) -> list[tuple[str, str]]:
 
 
 def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
-    """Copy simulated traces to ``data/bundled``, each as a whole and only when it differs; returns what changed.
+    """Copy simulated traces to ``data/bundled``, each atomically and only if it differs; returns what changed.
 
-    A table that another shipped trace has too (the papers print the same runs) is not shipped twice: the manifest's
-    ``shared`` says whose it is.
+    A table that another shipped trace has too (two papers publish the same runs) is shipped once: the manifest's ``shared``
+    names the trace that has it.
     """
     rewritten = []
     for paper, experiment in pairs:
@@ -60,7 +60,7 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def restore_interrupted(layout: Layout) -> None:
-    """After a rewriting that was killed: a trace that had been taken away and not yet replaced comes back."""
+    """After a killed rewrite, restore a trace that had been moved away and not yet replaced, and remove scratch files."""
     for paper in sorted(layout.bundled_root.glob("*")):
         for old in paper.glob(".*.old.new") if paper.is_dir() else ():
             shipped = paper / old.name[1:].rpartition("-")[0]
@@ -73,12 +73,12 @@ def restore_interrupted(layout: Layout) -> None:
 def _shipped_manifests(layout: Layout) -> dict[str, dict]:
     """The manifests of all shipped traces by ``paper/experiment``."""
     folders = sorted(path.parent for path in layout.bundled_root.glob(f"*/*/{MANIFEST}"))
-    whole_ones = ((f, f.relative_to(layout.bundled_root)) for f in folders)
-    return {name.as_posix(): read_manifest(folder) for folder, name in whole_ones if not is_scratch(name)}
+    named = ((folder, folder.relative_to(layout.bundled_root)) for folder in folders)
+    return {name.as_posix(): read_manifest(folder) for folder, name in named if not is_scratch(name)}
 
 
 def _found_elsewhere(known: dict[str, dict], own: str, files: dict[str, str], made: Path) -> dict[str, str]:
-    """Those of a trace's ``files`` (name: hash) that another trace ships as its own, and which; small ones are left alone."""
+    """The large ones of a trace's ``files`` (name: hash) that another trace ships as its own -> that trace."""
     owners = {
         (name, sha): owner
         for owner, manifest in known.items()
@@ -94,7 +94,7 @@ def _found_elsewhere(known: dict[str, dict], own: str, files: dict[str, str], ma
 
 
 def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
-    """Before ``owner`` is rewritten: those that share a table of it get a copy of their own."""
+    """Before ``owner`` is rewritten, give the traces that share its tables separate copies."""
     for other, manifest in known.items():
         lent = [name for name, whose in manifest.get(SHARED, {}).items() if whose == owner]
         for name in lent:
@@ -110,7 +110,7 @@ def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
 
 
 def faults(root: Path) -> list[str]:
-    """What is wrong with the shipped data, one line each: files against checksums, results against the configuration."""
+    """Faults of the shipped data, one line each: files are checked by checksums, results by the configuration."""
     from tcpfair.runs import ensemble_table
     from tcpfair.validation import scenarios, shipped
 
@@ -132,18 +132,18 @@ def faults(root: Path) -> list[str]:
 
 
 def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list[str]:
-    """What is wrong with one shipped trace: it cannot be read, or is not what the configuration requests."""
-    from tcpfair.runs import trace  # pandas; this module is part of every start
+    """Faults of one shipped trace: it cannot be read, or is not what the configuration requests."""
+    from tcpfair.runs import trace  # imports pandas, and every command imports this module
 
     try:
         held = trace.read(folder)
         specs = run_specs(config, experiment)
         runs = store.asked(specs)
-        there = store.held(store.manifest_of(layout, folder), runs)
+        available = store.held(store.manifest_of(layout, folder), runs)
     except InputError as error:
         return [str(error)]
-    if len(there) == len(runs) == len(held.runs):
+    if len(available) == len(runs) == len(held.runs):
         return []
     why = "; ".join(store.differences(layout, config, experiment, specs)[:3]) or "other runs"
     place = folder.relative_to(layout.root)
-    return [f"{place}: holds {len(there)} of the {len(runs)} requested runs ({why})"]
+    return [f"{place}: holds {len(available)} of the {len(runs)} requested runs ({why})"]

@@ -1,4 +1,4 @@
-"""Removing what can be rebuilt: lists it with the time it took, and requires confirmation."""
+"""Removes what can be rebuilt, after listing it with the time it took and asking for confirmation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tcpfair.workflow.run import only_run
 
 
 def main(root: Path, yes: bool = False) -> int:
-    """Remove ``results/``, what is drawn in ``figures/``, and Snakemake's records; 1 when the user says no.
+    """Remove ``results/``, the drawn figures and Snakemake's records; 1 when the user declines.
 
-    Raises InputError without ``yes`` where there is no terminal, and while another run is under way.
+    Raises InputError without ``yes`` and a terminal, and during another run.
     """
     places = [place for place in _places(root) if place.exists()]
     if not places:
@@ -48,7 +48,7 @@ def _size_text(place: Path) -> str:
 
 
 def _made_in(root: Path, place: Path) -> str:
-    """How much computing ``results/`` took, by source."""
+    """The CPU time that ``results/`` took, by source."""
     if place != root / "results":
         return ""
     made = {source: sum(cost.cpu_s for cost in costs.read(Layout(root, source))) for source in SOURCES}

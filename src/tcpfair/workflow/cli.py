@@ -15,7 +15,7 @@ from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.workflow.full_disk import REMEDY
 
-# what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
+# errors of the place that is written to, not of the program: full, over quota, no permission
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # where the rules of these steps keep their benchmarks
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         given.command.error(str(unknown("argument", rest[0], given.command.options)))
     try:
         status = given.run(given) or 0
-        sys.stdout.flush()  # here, where a reader that has gone is handled
+        sys.stdout.flush()  # here, where a closed pipe is handled
         if given.benchmark:
             layout = Layout(repository_root(), given.source)
             costs.note(costs.folder(layout) / given.benchmark.format(**vars(given)))
@@ -49,10 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
         if (error.name or "tcpfair").startswith("tcpfair"):
             raise
         _complain(
-            f"error: {error.name} is not installed; pip install 'tcpfair[reproduce]' brings what the artifact needs"
+            f"error: {error.name} is not installed; pip install 'tcpfair[reproduce]' installs what the artifact needs"
         )
         return 1
-    except BrokenPipeError:  # who read the output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -62,12 +62,12 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(f"error: {place}: {os.strerror(error.errno)}; {REMEDY}")
         return 1
     except KeyboardInterrupt:
-        _complain("interrupted; the next run goes on from here")
+        _complain("interrupted; the next run continues from here")
         return 130
 
 
 def _complain(line: str) -> None:
-    """Say a line on stderr in one piece, for others may write to the same pipe; `print` writes its end apart."""
+    """Print a line on stderr in one write, because others may write to the same pipe; `print` writes twice."""
     sys.stderr.write(f"{line}\n")
 
 
@@ -89,26 +89,26 @@ def parser() -> argparse.ArgumentParser:
     paper = _option("--paper", choices=PAPERS, required=True)
     output = _option("--output", type=_folder_of, required=True)
 
-    # what ./reproduce calls
+    # commands of ./reproduce
     dry_run = _option(
         "--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"
     )
     cores = _option("--cores", type=int, help="processes at a time")
-    said = _option("--dry-run", "-n", action="store_true", help="only print what it takes")
+    estimate = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
-    yes = _option("--yes", action="store_true", help="start or delete without being asked again")
-    command("install", _install, "compile the engine, when ./reproduce has made the environment")
+    yes = _option("--yes", action="store_true", help="start or delete without confirmation")
+    command("install", _install, "compile the engine, after ./reproduce has made the environment")
     command("build", _build, "bring everything up to date", config, configfile, dry_run, cores, profile)
     command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile, cores, profile)
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
-    mark = _option("--mark", action="store_true", help="where all bits are the same, say that this code made the data")
-    command("same-bits", _same_bits, "show that the engine still gives the bits that are shipped", mark)
-    command("accept", _accept, "make today's numbers the baseline in data/expected")
+    mark = _option("--mark", action="store_true", help="if all bits are the same, record that this code made the data")
+    command("same-bits", _same_bits, "check that the engine still gives the shipped bits", mark)
+    command("accept", _accept, "make the current numbers the baseline in data/expected")
     changed = _option("paths", nargs="+", type=Path)
-    command("checksums", _checksums, "vouch for shipped files that were changed on purpose", changed)
-    share = _option("--share", type=float, metavar="S", help="of the shipped runs (default: 2 in a hundred; 0: none)")
-    seed = _option("--seed", type=int, metavar="N", help="which runs; drawn when it is not given")
-    how = (share, seed, cores, said)
+    command("checksums", _checksums, "update the checksums of shipped files that were changed on purpose", changed)
+    share = _option("--share", type=float, metavar="S", help="share of the shipped runs (default 0.02; 0 for none)")
+    seed = _option("--seed", type=int, metavar="N", help="selects the runs; random by default")
+    how = (share, seed, cores, estimate)
     command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
     of_ours = "a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8"
     seen = _option("file", type=_asked_path, metavar="FILE", help=of_ours)
@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
     some = _option(
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
     )
-    quick = _option("--quick", action="store_true", help="with --run: a few short runs, compared and kept nowhere")
+    quick = _option("--quick", action="store_true", help="with --run: compare a few short runs without storing them")
     random = _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2")
     count = _option(
         "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
@@ -136,26 +136,26 @@ def parser() -> argparse.ArgumentParser:
     brought = _option(
         "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
     )
-    called = _option("--name", default="", help="what to call it (default: as the file or folder)")
-    anonymise = _option("--anonymise", action="store_true", help="keep nothing that tells whose recording it is")
-    replaced = _option("--replace", action="store_true", help="in the place of a recording of this name")
+    called = _option("--name", default="", help="its name (default: that of the file or folder)")
+    anonymise = _option("--anonymise", action="store_true", help="remove what identifies persons or hosts")
+    replaced = _option("--replace", action="store_true", help="replace a recording of this name")
     looked_at = _option("--no-figures", action="store_true", help="only read and check it, and write the trace")
     how = (brought, called, anonymise, replaced, looked_at, cores)
     command("import", _import, "bring recordings into data/raw and show them", *how)
     command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
     drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
-    how = (drawn_papers, settings, said, yes, cores, profile)
-    command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
+    how = (drawn_papers, settings, estimate, yes, cores, profile)
+    command("ensemble", _ensemble, "simulate the papers under many settings of their unstated parameters", *how)
     study_file = _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml")
-    command("study", _study, "simulate a study of one's own", study_file, said, yes, cores, profile)
+    command("study", _study, "simulate your own study", study_file, estimate, yes, cores, profile)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
     command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
     asked = _option(
         "file", type=_asked_path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
     )
-    command("digest", _digest, "what a scenario gives, as one SHA-256; the packet lab shows the same", asked)
-    command("clean", _clean, "remove results/ and what is drawn in figures/", yes)
+    command("digest", _digest, "print the SHA-256 of a scenario's results, as the packet lab shows it", asked)
+    command("clean", _clean, "remove results/ and the drawn figures", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
     # steps of the workflow
@@ -175,7 +175,7 @@ def parser() -> argparse.ArgumentParser:
     command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
     place = _step("place", "placed", "")
-    command("place", place, "place what is printed among the settings of ensembles", source, outputs)
+    command("place", place, "place published numbers among the settings of ensembles", source, outputs)
     command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
     linked = _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to")
     report = _step("report", "report", "", "papers", "only", "linked")
@@ -230,7 +230,7 @@ def _testbed_options() -> list[tuple]:
 
 
 def _asked_path(text: str) -> Path:
-    """An existing path from the folder where ./reproduce was called, otherwise from the checkout, where this process works."""
+    """A path relative to the folder where ./reproduce was called if it exists there, else relative to the checkout."""
     asked = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."), text)
     return Path(os.path.relpath(asked)) if not Path(text).is_absolute() and asked.exists() else Path(text)
 
@@ -240,7 +240,7 @@ def _absolute(text: str) -> Path:
 
 
 def _folder_of(text: str) -> Path:
-    """The output that a step makes, from the file in it that is written last."""
+    """The folder of an output, from the file in it that is written last."""
     from tcpfair.runs.outputs import MADE
 
     path = _absolute(text)
@@ -278,7 +278,7 @@ def _install(given: argparse.Namespace) -> None:
     from tcpfair.library import live
 
     live.prepare(say=lambda line: print(line, file=sys.stderr, flush=True))
-    print("installed; from here on no command needs a network")
+    print("installed; no command needs a network from now on")
 
 
 def _build(given: argparse.Namespace) -> int:
@@ -354,7 +354,7 @@ def _accept(given: argparse.Namespace) -> None:
     from tcpfair.workflow.run import last_plan, only_run
 
     layout = Layout(repository_root(), "bundled")
-    with only_run(layout.root):  # no run may be half-way through what becomes the baseline
+    with only_run(layout.root):  # no other run may change what becomes the baseline
         last_plan(layout.root, layout.source).refuse_stale_ledger("accept")
         written = baseline.accept(layout)
         checksums.update(layout.data, written)
@@ -376,7 +376,7 @@ def _verify(given: argparse.Namespace) -> int:
     share = again.SHARE if given.share is None else given.share
     again.refuse(share, given.seed)
     faults = bundles.faults(repository_root())
-    print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration", flush=True)
+    print("\n".join(faults) if faults else "shipped data is intact and matches this configuration", flush=True)
     cores = given.cores or runs.free_cores()
     status = again.check(Layout(repository_root()), share, given.seed, cores, given.dry_run)
     return 1 if faults else status
@@ -443,9 +443,9 @@ def _validate(given: argparse.Namespace) -> int:
     if not given.tool:
         for option in ("experiments", "quick", "yes"):
             if getattr(given, option):
-                raise InputError(f"--{option}: goes with --run; write --run ns2 or --run ns3")
+                raise InputError(f"--{option}: requires --run; write --run ns2 or --run ns3")
     if given.random is not None and (given.tool or given.random < 0 or given.count < 1):
-        raise InputError("--random: takes a seed of 0 or more and --count of 1 or more, and goes without --run")
+        raise InputError("--random: requires a seed of 0 or more and --count of 1 or more, without --run")
     how = (given.cores or runs.free_cores(), given.profile)
     with runs.only_run(layout.root, "results/validation"):
         if given.random is not None:
@@ -470,7 +470,7 @@ def _testbed(given: argparse.Namespace) -> None:
     from tcpfair.sources.testbed.setup import make_setup, of_options, read_setup
 
     if given.file is not None and given.cc:
-        raise InputError("--cc: goes without FILE.yaml; give one of them")
+        raise InputError("--cc: not allowed with FILE.yaml; give one of them")
     if given.file is None and not given.cc:
         raise InputError("testbed: give FILE.yaml, or --cc with an algorithm for each flow, such as --cc reno cubic")
     if given.file is not None:
@@ -561,9 +561,9 @@ def _read(given: argparse.Namespace) -> None:
 
 
 def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:
-    """Runs a function of `tcpfair.workflow.steps` with the layout, some options and the folder of the output.
+    """A command that calls a function of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
 
-    ``done`` and ``item`` are printed with what it returns.
+    It prints ``done``, ``item`` and what the function returns.
     """
 
     def run(given: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Clusters: what a profile of ``workflow/profiles`` requests beyond this machine, and jobs that a killed run left in a queue."""
+"""Clusters: the requirements of a profile of ``workflow/profiles``, and jobs that a killed run left in a queue."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tcpfair.papers.papers import load_yaml
 SLURM = "slurm"
 _PLUGIN = "snakemake_executor_plugin_slurm"
 _SQUEUE_S = 60
-_NAME_LENGTH = 12  # of hexadecimal digits
+_NAME_LENGTH = 12  # hexadecimal digits
 
 
 def executor_of(profile: Path) -> str:
-    """Where the jobs of a profile run: ``slurm``, or nothing for this machine."""
+    """Where the jobs of a profile run: ``slurm``, or an empty string for this machine."""
     return str(load_yaml(profile / "config.yaml").get("executor", ""))
 
 
 def check(executor: str) -> None:
-    """Raises InputError, with what to install, where a profile's cluster cannot be reached from here."""
+    """Raise InputError, with what to install, if a profile's cluster cannot be reached from here."""
     if executor != SLURM:
         return
     from importlib.util import find_spec
@@ -39,12 +39,12 @@ def check(executor: str) -> None:
 
 
 def name_of(root: Path, folder: str) -> str:
-    """What the names of all jobs begin with that make one folder of results of one checkout."""
+    """The common prefix of the names of all jobs for one folder of results of one checkout."""
     return f"tcpfair-{digest([str(root.resolve()), folder])[:_NAME_LENGTH]}"
 
 
 def cancel_left_over(executor: str, name: str) -> int:
-    """Cancel the jobs of a run that was killed, which the caller holds the lock of; returns how many there were."""
+    """Cancel the jobs of a killed run, whose lock the caller holds; returns their number."""
     if executor != SLURM:
         return 0
     asked = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%A %j"]

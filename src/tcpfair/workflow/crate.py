@@ -1,8 +1,8 @@
-"""A finished run as a Workflow Run RO-Crate: the workflow, what it read, what it made, when, and with which versions.
+"""A finished run as a Workflow Run RO-Crate: the workflow, its inputs and outputs, times and versions.
 
-The crate is a folder that can be handed on: ``ro-crate-metadata.json`` beside copies of all that it names, under the names
-that they have in the repository. It describes one run on one machine (its times), so it is made on request only and is
-part of no digest. Profile: https://w3id.org/ro/wfrun/workflow/0.5.
+The crate is a self-contained folder: ``ro-crate-metadata.json`` and copies of all files that it lists, under their names in
+the repository. It describes one run on one machine (its times), so it is made only on request and is part of no digest.
+Profile: https://w3id.org/ro/wfrun/workflow/0.5.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tcpfair.runs import record
 from tcpfair.workflow.plan import PUBLISHED, Plan
 
 CRATE = "crate"  # the folder below results/<source>
-_PROFILES = {  # those that the crate keeps, by identifier: name and version
+_PROFILES = {  # that the crate conforms to, by identifier: name and version
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
     "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
@@ -54,7 +54,7 @@ def write(plan: Plan) -> Path:
     Raises InputError when the run is not finished, or when something has changed since.
     """
     if plan.config.smoke:
-        raise InputError("crate: a smoke run leaves no results that would be worth a crate")
+        raise InputError("crate: a smoke run has no results for a crate")
     if not plan.is_up_to_date():
         left = ", ".join(f"{step.kind} {step.item}".strip() for step, _ in plan.stale[:3]) or "some outputs"
         raise InputError(f"crate: the run is not finished, or something has changed since ({left}); ./reproduce first")
@@ -112,7 +112,7 @@ def _described(plan: Plan) -> ROCrate:
 
     used = {name: _files(crate, root, paths) for name, paths in inputs.items()}
     made = {name: _files(crate, root, paths) for name, paths in outputs.items()}
-    _tell_figures(crate, plan, made["figures"])
+    _add_titles(crate, plan, made["figures"])
     workflow["input"] = [_parameter(crate, name, files, _INPUTS[name]) for name, files in used.items() if files]
     workflow["output"] = [_parameter(crate, name, files, _OUTPUTS[name]) for name, files in made.items() if files]
     action = crate.add_action(
@@ -123,7 +123,7 @@ def _described(plan: Plan) -> ROCrate:
         properties={
             "@type": "CreateAction",
             "name": f"tcpfair {cited['version']}, source {plan.config.source}",
-            "description": "From the first to the last of its outputs that was written; what was fresh was not rebuilt.",
+            "description": "From the first to the last output that was written; current outputs were not rebuilt.",
             "startTime": started,
             "endTime": ended,
             "actionStatus": "http://schema.org/CompletedActionStatus",
@@ -134,13 +134,13 @@ def _described(plan: Plan) -> ROCrate:
 
 
 _INPUTS = {
-    "configuration": "what was requested, and the papers' experiments, every value with its source or its reason",
+    "configuration": "the requested outputs, and the papers' experiments, every value with its source or its reason",
     "traces": "manifests of the traces: the keys of their runs, the code that made them, hashes of their tables",
-    "print": "what results are compared with: printed numbers, claims, tolerances",
+    "print": "what results are compared with: published numbers, claims, tolerances",
 }
 _OUTPUTS = {
-    "figures": "figures, tables and the numbers drawn; each figure tells of its runs (./reproduce whence FILE)",
-    "ledger": "every printed number beside the reproduced one, every claim with its verdict",
+    "figures": "figures, tables and the numbers drawn; each figure lists its runs (./reproduce whence FILE)",
+    "ledger": "every published number next to the reproduced one, every claim with its verdict",
     "pages": "the report, the executed notebooks, the packet lab",
 }
 
@@ -176,15 +176,13 @@ def _times(outputs: Mapping[str, Iterable[Path]]) -> tuple[str, str]:
 
 
 def _citation(root: Path) -> dict[str, Any]:
-    """What CITATION.cff says of the project."""
+    """Title, abstract, version and authors of CITATION.cff."""
     path = root / "CITATION.cff"
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {name: found[name] for name in ("title", "abstract", "version", "authors")}
     except (OSError, yaml.YAMLError, KeyError, TypeError):
-        raise InputError(
-            f"{path}: not as the repository has it; it must have title, abstract, version and authors"
-        ) from None
+        raise InputError(f"{path}: must have title, abstract, version and authors; restore the file") from None
 
 
 def _entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
@@ -192,7 +190,7 @@ def _entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> Co
 
 
 def _one_or_many(entities: Sequence[Any]) -> Any:
-    """One entity as itself: RO-Crate wants no list of one."""
+    """A single entity without a list, as RO-Crate requires."""
     return entities[0] if len(entities) == 1 else list(entities)
 
 
@@ -201,15 +199,15 @@ def _files(crate: ROCrate, root: Path, paths: Sequence[Path]) -> list[Any]:
 
 
 def _file(crate: ROCrate, root: Path, path: Path) -> Any:
-    """A file of the crate, under its name in the repository; one that stands elsewhere under its own name."""
+    """A file of the crate, under its name in the repository; one from elsewhere below data/raw."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else f"data/raw/{path.name}"
-    told = {"name": name, "contentSize": str(path.stat().st_size), "sha256": file_hash(path)}
+    properties = {"name": name, "contentSize": str(path.stat().st_size), "sha256": file_hash(path)}
     if path.suffix in _FORMATS:
-        told["encodingFormat"] = _FORMATS[path.suffix]
-    return crate.add_file(path, name, properties=told)
+        properties["encodingFormat"] = _FORMATS[path.suffix]
+    return crate.add_file(path, name, properties=properties)
 
 
-def _tell_figures(crate: ROCrate, plan: Plan, files: Iterable[Any]) -> None:
+def _add_titles(crate: ROCrate, plan: Plan, files: Iterable[Any]) -> None:
     """Give the files of each exhibit its title."""
     titles = {exhibit.id: exhibit.title for _, exhibit in plan.exhibits}
     of_file = {name: found for found in record.read_all(plan.layout).values() for name in found.files}
@@ -220,7 +218,7 @@ def _tell_figures(crate: ROCrate, plan: Plan, files: Iterable[Any]) -> None:
 
 
 def _parameter(crate: ROCrate, name: str, files: Sequence[Any], description: str) -> ContextEntity:
-    """A parameter of the workflow, and the files that were given for it."""
+    """A parameter of the workflow, with its files."""
     parameter = _entity(
         crate,
         f"#{name}",
@@ -237,7 +235,7 @@ def _parameter(crate: ROCrate, name: str, files: Sequence[Any], description: str
 
 
 def summary(folder: Path) -> str:
-    """One line on a crate that was written."""
+    """One line about a written crate."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     entities = json.loads((folder / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
     size_mb = sum(path.stat().st_size for path in files) / 1e6

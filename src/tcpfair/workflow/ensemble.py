@@ -1,6 +1,6 @@
-"""What ``./reproduce ensemble`` does: every paper under many settings of what it leaves out, and the tables that are shipped.
+"""``./reproduce ensemble``: simulates every paper under many settings of its unstated parameters, and writes the shipped tables.
 
-An item of the campaign (`tcpfair.workflow.executor`) is a group of experiments under one setting, as printed and under all
+An item of the campaign (`tcpfair.workflow.executor`) is a group of experiments under one setting, as published and under all
 hypotheses (`tcpfair.runs.ensemble`): a hypothesis changes some of their runs, and the others are simulated once.
 """
 
@@ -33,9 +33,9 @@ STEP = "ensemble"  # its name among the benchmarks
 
 
 def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tuple[pd.DataFrame, str, int]:
-    """Simulate and measure the experiments of a group: metrics, why no run can have the values (empty for most), and packets.
+    """Simulate and measure the experiments of a group: metrics, why the values are invalid (usually empty), and packets.
 
-    ``results`` has the runs of other members by key; those of this one are added. A member is refused as a whole.
+    ``results`` has the runs of other members by key; those of this one are added. An invalid value refuses the whole member.
     """
     try:
         specs = {name: member.specs(name) for name in member.ensemble.experiments}
@@ -59,7 +59,7 @@ def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tup
 
 
 def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
-    """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
+    """The function that makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
     known: dict[str, dict[str, list[tuple[str, Member, list[str]]]]] = {}
 
     def make(name: str) -> Made:
@@ -84,7 +84,7 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
 
 
 def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list[list[tuple[str, Member, list[str]]]]:
-    """The missing shards of an ensemble in items, each with its member and its experiments: those of one setting together."""
+    """The missing shards of an ensemble, with member and experiments, grouped into items: one setting, one group each."""
     found: dict[tuple[int, int], list[tuple[str, Member, list[str]]]] = {}
     for member in ensemble.members(n_settings):
         for place, shard in enumerate(ensemble_table.shard_names(member)):
@@ -99,7 +99,7 @@ def _path(layout: Layout, shard: str) -> Path:
 
 @dataclass(frozen=True)
 class Work:
-    """What there is to do for one ensemble: all members, and the items that are missing."""
+    """The work for one ensemble: all members, and the missing items."""
 
     ensemble: Ensemble
     members: list[Member]
@@ -112,12 +112,12 @@ class Work:
 
     @property
     def expected_s(self) -> float:
-        """Of what is missing, on one core, as full links would have it."""
+        """Expected time for the missing items on one core, if links were full."""
         return sum(item.expected_s for item in self.items)
 
     @property
     def line(self) -> str:
-        """What is to be done, for the terminal."""
+        """The work as a line for the terminal."""
         one, n = self.ensemble, len(self.members)
         what = (
             f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
@@ -125,13 +125,13 @@ class Work:
         todo = (
             f"{self.n_todo} to simulate, {costs.duration_text(self.expected_s)} of one core"
             if self.items
-            else "all there"
+            else "complete"
         )
         return f"ensemble   {self.name:<11} {what}; {todo}"
 
 
 def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
-    """The wanted ensembles, all of the configuration when none is named; InputError for an unknown one."""
+    """The requested ensembles, or all of the configuration; InputError for an unknown one."""
     for name in wanted:
         if name not in config.names:
             raise unknown("ensemble: paper", name, config.names)
@@ -139,21 +139,21 @@ def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
 
 
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
-    """What there is to do for some papers. Raises InputError for names that the configuration does not have."""
+    """The work for some papers. Raises InputError for unknown names."""
     own = [cost for cost in costs.read(layout) if cost.step == STEP]
     rates = {cost.item: costs.expected_pkts_per_s([cost]) for cost in own}
     found = []
     for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)
-        there = {member.name for member in ensemble_table.restorable(layout, ensemble)}
+        shipped = {member.name for member in ensemble_table.restorable(layout, ensemble)}
         rate = rates.get(ensemble.name, costs.PLANNED_PKTS_PER_S)
         items, todo, sizes = [], set(), {}
         for missing in _missing(layout, ensemble, n_settings):
-            own = [(shard, member, unit) for shard, member, unit in missing if member.name not in there]
+            own = [(shard, member, unit) for shard, member, unit in missing if member.name not in shipped]
             if not own:
                 continue
             what = (tuple(member.hypothesis for _, member, _ in own), tuple(own[0][2]))
-            if what not in sizes:  # as under the base setting, for all
+            if what not in sizes:  # the size under the base setting represents all settings
                 sizes[what] = ensemble.size_of(*what)
             items.append(Item(own[-1][0], sizes[what].pkts / rate, sizes[what].runs))
             todo |= {member.name for _, member, _ in own}
@@ -178,7 +178,7 @@ def run(
 ) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
+    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished items are kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):
@@ -190,7 +190,7 @@ def run(
     store = layout.ensemble_shards
     try:
         executor.run(layout, Campaign(STEP, store, store, items, n_settings), cores, profile, yes, say)
-    finally:  # of an interrupted or failed run too, the papers that are complete
+    finally:  # write complete papers after an interrupted or failed run too
         for work in works:
             if all(ensemble_table.is_kept(layout, member) for member in work.members):
                 for line in _finish(layout, work, n_settings):
@@ -198,8 +198,10 @@ def run(
 
 
 def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
-    """Gather what all members gave, as lines for the terminal: into ``data`` when these are all that the configuration asks
-    for, else beside the members."""
+    """Write the tables of all members: into ``data`` if they are all of the configuration, else next to the shards.
+
+    Returns lines for the terminal.
+    """
     whole = n_settings is None or n_settings >= work.ensemble.plan.settings
     folder = layout.ensembles if whole else layout.ensemble_shards
     written = ensemble_table.paths(folder, work.name)

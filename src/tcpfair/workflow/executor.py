@@ -1,13 +1,13 @@
 """The executor: a list of items in, shards out. All simulations are campaigns of items: those of the papers, smoke runs,
 ensembles, studies and the validation.
 
-An item is what one job makes without a break: half a minute of a core, where it can be cut so fine. A finished item is a shard
-(`tcpfair.runs.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
-jobs, and has Snakemake run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard
-of its last item is the job's output. After a kill, or a failure, the next start cuts anew what is then missing.
+An item is the unit of work, if possible half a minute of a core. A finished item is a shard (`tcpfair.runs.shards`). A
+campaign prints its expected time, requires ``--yes`` above ten minutes, divides the missing items into jobs, and has Snakemake
+run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard of its last item is the
+job's output. After a kill or a failure, the next start divides what is still missing.
 
-A module of this package whose name is the campaign's ``kind`` makes the items: its function ``maker(layout, asked)`` returns a
-function that makes the item of a given name, writes its shard, and returns the counts of `Made`.
+The module of this package with the name of the campaign's ``kind`` makes the items: its function ``maker(layout, asked)``
+returns a function that makes the item of a given name, writes its shard, and returns the counts of `Made`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tcpfair.workflow.state import Group, State, teller
 
 EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
-_LEAST_S, _FEW = 10, 8  # a short campaign has something for every core, a tiny one no job without work
+_LEAST_S, _FEW = 10, 8  # a short campaign has up to 8 jobs of at least 10 s, so that every core has work
 _MB_WITHOUT_COSTS = 1000
 _SNAKEFILE = "workflow/campaign.smk"
 _SHOWN = 5  # names of failed items on the terminal
@@ -42,9 +42,9 @@ Say = Callable[[str], None]
 
 
 class Item(NamedTuple):
-    """What a job makes without a break: the name of its shard below the store, expected seconds of one core, number of runs.
+    """A unit of work: the name of its shard below the store, expected seconds of one core, number of runs.
 
-    What is in front of the first slash of its name is its group: progress and costs are shown by group.
+    The part of its name before the first slash is its group: progress and costs are shown by group.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Item(NamedTuple):
 
 
 class FailedItemsError(InputError):
-    """Items that could not be made; the others are there."""
+    """Items that could not be made; the others are finished."""
 
 
 class Made(NamedTuple):
-    """What making an item took: packets delivered, and seconds that the simulator worked where that was measured."""
+    """The cost of an item: packets delivered, and seconds of the simulator if these were measured."""
 
     pkts: int = 0
     engine_s: float = 0.0
@@ -69,16 +69,16 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True)
 class Campaign:
-    """Items of one kind. ``folder`` is locked by the caller; ``asked`` is plain data that the jobs need beside the names."""
+    """Items of one kind. The caller locks ``folder``; ``asked`` is plain data that the jobs need besides the names."""
 
     kind: str
     folder: Path
     store: Path
     items: Sequence[Item]
     asked: Any = None
-    suffix: str = shards.SUFFIX  # from the name of an item to the file that exists when it is finished
-    job_s: float = 240.0  # of a job, about: long against starting Python, short against what a cluster gives
-    most_jobs: int = 1000  # what a cluster's scheduler takes without complaint
+    suffix: str = shards.SUFFIX  # the name of an item with this suffix is the file that exists when it is finished
+    job_s: float = 240.0  # approximate length of a job: long compared with the start of Python, short for a cluster
+    most_jobs: int = 1000  # that the scheduler of a cluster accepts
 
     def shard(self, item: Item) -> Path:
         """The file that exists when an item is finished."""
@@ -95,7 +95,7 @@ class Campaign:
 
 
 def pieces(expected_s: float, piece_s: float, most: int) -> int:
-    """Into how many pieces of about ``piece_s`` seconds something is cut."""
+    """Number of pieces of about ``piece_s`` seconds that work is divided into."""
     return min(max(round(expected_s / piece_s), min(math.ceil(expected_s / _LEAST_S), _FEW), 1), most)
 
 
@@ -120,9 +120,9 @@ def run(
     say: Say = print,
     before: Callable[[], None] = lambda: None,
 ) -> None:
-    """Make what is missing of a campaign, after a call of ``before``. Finished items stay, whatever happens.
+    """Make the missing items of a campaign, after a call of ``before``. Finished items are kept in any case.
 
-    Raises InputError when it takes long and ``yes`` was not given, and, with the reasons, FailedItemsError.
+    Raises InputError when the estimate is long without ``yes``, and FailedItemsError with the reasons of failed items.
     """
     from tcpfair.workflow import run as runs
 
@@ -147,7 +147,7 @@ def run(
 
 
 def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: int, cores: int, profile: str) -> None:
-    """Write down the cut, for the jobs and for Snakemake wherever it reads its rules, and run it."""
+    """Write the jobs to a file, which they and Snakemake's rules read, and run them."""
     from tcpfair.workflow import run as runs
 
     n_parts = Counter(own[0].group for own in jobs)
@@ -186,37 +186,37 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
 
 
 def _failure(layout: Layout, campaign: Campaign, jobs: list[list[Item]], failed: list[Item], n_all: int) -> str:
-    """One line: how much is missing, and the reasons that the logs of the jobs have."""
+    """One line: how much is missing, and the reasons from the logs of the jobs."""
     why: dict[str, list[str]] = {}
     for own in jobs:
         if lost := [shards.label(item.name) for item in own if item in failed]:
             log = campaign.about("logs") / f"{own[-1].name}.log"
-            told = _told(log)
+            logged = _logged(log)
             for name in lost:
-                why.setdefault(told.get(name, f"see {log.relative_to(layout.root)}"), []).append(name)
+                why.setdefault(logged.get(name, f"see {log.relative_to(layout.root)}"), []).append(name)
     reasons = []
     for reason, names in why.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         reasons.append(f"{', '.join(names[:_SHOWN])}{more}: {reason}")
     n = sum(item.n_runs for item in failed)
-    return f"{n:,} of {n_all:,} runs are missing: {'; '.join(reasons)}; run it again to go on"
+    return f"{n:,} of {n_all:,} runs are missing: {'; '.join(reasons)}; run it again to continue"
 
 
-def _told(log: Path) -> dict[str, str]:
-    """What a job printed of items that failed."""
+def _logged(log: Path) -> dict[str, str]:
+    """The reasons that a job printed, by failed item."""
     lines = log.read_text().splitlines() if log.is_file() else []
-    told = (line.removeprefix("error: ").partition(": ") for line in lines if line.startswith("error: "))
-    return {name: reason for name, _, reason in told}
+    errors = (line.removeprefix("error: ").partition(": ") for line in lines if line.startswith("error: "))
+    return {name: reason for name, _, reason in errors}
 
 
 # --- One job ---------------------------------------------------------------------------------------------------------
 
 
 def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], None] | None = None) -> tuple[str, str]:
-    """Make the items of a job of a campaign's ``file``; the results and their amount, for the terminal.
+    """Make the items of a job of a campaign's ``file``; returns its label and the number of runs, for the terminal.
 
-    An item that fails is printed as one line of an error, and the others are made. Raises InputError where the last one failed,
-    whose shard is the output of the job.
+    A failed item is printed as one line, and the others are made. Raises InputError when the last one failed, because its
+    shard is the output of the job.
     """
     given = json.loads(file.read_text())
     of_job = given["jobs"][job]
@@ -245,7 +245,7 @@ def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], No
 
 
 def side_by_side(function: Callable, tasks: Iterable[tuple], cores: int) -> Iterator[tuple[tuple, Any]]:
-    """Tasks (arguments of ``function``) with their results, as they end; each in a process, with one core in this one."""
+    """Tasks (arguments of ``function``) with their results, as they end; in parallel processes, or in this one for one core."""
     if cores == 1:
         for task in tasks:
             yield task, function(*task)

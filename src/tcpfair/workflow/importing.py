@@ -1,8 +1,8 @@
-"""``./reproduce import``: a recording is read and checked once, and becomes a trace below data/raw, with what was inferred.
+"""``./reproduce import``: reads and checks a recording once and writes it as a trace below data/raw, with what was inferred.
 
-`trace_of` reads, `write_recorded` writes; all else works on the trace. ``--anonymise`` is
-`tcpfair.runs.recorded.anonymised`. Recordings that stay where they are (the shipped examples, ``trace=PATH``, files that
-someone puts into data/raw) are read once into a trace below results (`read_once`).
+`trace_of` reads, `write_recorded` writes; everything else works on the trace. ``--anonymise`` is
+`tcpfair.runs.recorded.anonymised`. Recordings that stay in their place (the shipped examples, ``trace=PATH``, files that
+users put into data/raw) are read once into a trace below results (`read_once`).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tcpfair.units import MS_PER_S
 LICENCE = """This recording was anonymised and is shared under the Creative Commons Attribution 4.0 International licence
 (SPDX: CC-BY-4.0). Times count from its beginning; names, addresses and ports are not the original's.
 """
-_KEPT = ("examples", "README.md")  # of data/raw, no recordings of the user
+_KEPT = ("examples", "README.md")  # in data/raw, but no recordings of the user
 _HEADER = (
-    "# What is known of this recording; correct what is wrong. data/raw/README.md explains each line.\n"
-    "# A line that begins with # was inferred: take the # away to state it.\n"
+    "# Facts about this recording; correct what is wrong. data/raw/README.md explains each line.\n"
+    "# A line that begins with # was inferred: remove the # to state it.\n"
 )
 
 
@@ -53,7 +53,7 @@ _HEADER = (
 
 
 def trace_of(path: Path) -> tuple[Trace, Said]:
-    """A recording as it was recorded, and what is stated of it: of a trace, or of a tool's own files, which are read here.
+    """A recording without statements applied, and its statements; from a trace, or from a tool's own files.
 
     Raises InputError with one line.
     """
@@ -75,14 +75,14 @@ def trace_of(path: Path) -> tuple[Trace, Said]:
 
 
 def look(path: Path) -> Trace:
-    """A recording, read and checked where it is, with what is stated of it. Raises InputError with one line."""
+    """A recording, read and checked in its place, with its statements applied. Raises InputError with one line."""
     return stated(*trace_of(path), path)
 
 
 def read_once(layout: Layout, path: Path) -> Path:
-    """The folder of the trace of a recording that stays where it is; read where that was not done before.
+    """The folder of the trace of a recording that stays in its place; reads the recording the first time.
 
-    Of two processes that read it at the same time, the first one writes the folder. Raises InputError with one line.
+    If two processes read it at the same time, the first one writes the folder. Raises InputError with one line.
     """
     folder = trace_place(layout.root, path)
     is_left = folder.exists()
@@ -94,10 +94,10 @@ def read_once(layout: Layout, path: Path) -> Path:
 def write_recorded(
     recorded: Trace, said: Said, folder: Path, path: Path, text: str = "", licence: str = "", replaces: bool = True
 ) -> None:
-    """Write a trace with its trace.yaml (``text``, or what ``said`` has and what was inferred) to ``folder``, and read it again.
+    """Write a trace and its trace.yaml (``text``, or ``said`` and what was inferred) to ``folder``, and read it back.
 
-    ``path`` is the recording, named in errors; ``replaces`` as in `whole_folder`. Raises InputError, and leaves everything as
-    it was, for statements that contradict the recording.
+    Errors name the recording ``path``; ``replaces`` as in `whole_folder`. Raises InputError, without changes, for statements
+    that contradict the recording.
     """
     stated(recorded, said, path)
     with whole_folder(folder, replaces) as scratch:
@@ -115,10 +115,10 @@ def write_recorded(
 def bring(
     layout: Layout, path: Path, name: str = "", anonymise: bool = False, replace: bool = False
 ) -> tuple[Path, Trace]:
-    """Read a recording into a trace in ``data/raw/NAME``; return its folder, and the trace as it is read from there.
+    """Read a recording into a trace in ``data/raw/NAME``; returns its folder and the trace as read from there.
 
-    What lies in data/raw already gets a trace.yaml and stays. Raises InputError with one line when the recording is refused, and
-    when the name is taken by another (``replace`` puts it in its place).
+    A recording that is in data/raw already gets a trace.yaml and stays. Raises InputError with one line when the recording is
+    refused, and when another one has the name (``replace`` replaces it).
     """
     raw = layout.data / "raw"
     if Path(os.path.realpath(path)).parent == raw.resolve() and not anonymise and not name:
@@ -130,23 +130,23 @@ def bring(
     oddities = stated(recorded, said, path).provenance["remarks"]
     if anonymise:
         recorded, said = anonymised(recorded, said)
-        name = name or _anonymous_name(recorded, said)  # the folder's own name may be a person's
+        name = name or _anonymous_name(recorded, said)  # the folder's name may identify a person
     name = name or name_of(path)
     if name != name_of(Path(name)) or name in _KEPT:
-        give = f"give letters, digits, '.', '_', '+' and '-', and no name that {_shown(raw)} needs"
+        give = f"use letters, digits, '.', '_', '+' and '-', and none of {', '.join(_KEPT)}"
         raise InputError(f"--name: {name!r}: {give}")
     folder, text = raw / name, ""
     if folder.exists() and not replace:
         if not _is_same(folder, recorded):
             instead = "choose --name, or --replace it"
-            raise InputError(f"{_shown(folder)}: is there already, with another recording; {instead}")
+            raise InputError(f"{_shown(folder)}: contains another recording; {instead}")
         said_before = read_manifest(folder).get("said", {})
         if sidecar_path(folder).is_file() and said_before == recorded.provenance.get("said", {}):
             said, text = load_said(folder), sidecar_path(folder).read_text(encoding="utf-8")  # corrected since
     write_recorded(recorded, said, folder, path, text, LICENCE if anonymise else "")
     trace = look(folder)
     if anonymise:
-        trace.provenance["remarks"] = oddities  # for the eyes of who has the original
+        trace.provenance["remarks"] = oddities  # only printed, for the owner of the original
     return folder, trace
 
 
@@ -156,7 +156,7 @@ def _anonymous_name(recorded: Trace, said: Said) -> str:
 
 
 def _is_same(folder: Path, recorded: Trace) -> bool:
-    """Whether a folder holds the same recording: the trace of the same files, or the same tables."""
+    """Whether a folder contains the same recording: the trace of the same files, or the same tables."""
     if not is_trace(folder):
         return False
     if native := recorded.provenance.get("native"):
@@ -173,9 +173,9 @@ def _is_same(folder: Path, recorded: Trace) -> bool:
 
 
 def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
-    """The trace.yaml of a recording: what the person said, as data; what was inferred, as comments.
+    """The trace.yaml of a recording: statements as data, inferred values as comments.
 
-    ``is_native``: beside a tool's own files, where starts can be stated too.
+    ``is_native``: next to a tool's own files, where starts can be stated too.
     """
     told = said.model_dump(exclude_defaults=True, exclude_none=True)
     lines = [_HEADER, *(f"# {remark}\n" for remark in shown.provenance.get("remarks", []))]
@@ -185,12 +185,14 @@ def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
     if "link" not in told:
         lines.append("# link:\n")
         for name, field in SaidLink.model_fields.items():
-            if name == "buffer_pkts" and "buffer_bytes" in run:  # one of the two is said
+            if name == "buffer_pkts" and "buffer_bytes" in run:  # only one of the two is allowed
                 continue
             known = f"{run[name]:.12g}" if name in run and np.isfinite(run[name]) else ""
             lines.append(f"#   {name}: {known}  # {field.description}\n")
     if "flows" not in told:
-        lines.append(f"# flows:{' # with leave_out: true, one is no flow of the experiment' if is_native else ''}\n")
+        lines.append(
+            f"# flows:{' # with leave_out: true, a flow is not part of the experiment' if is_native else ''}\n"
+        )
         for name, flow in zip(shown.provenance["names"], shown.flows.itertuples(), strict=True):
             quoted = yaml.safe_dump(name, allow_unicode=True).splitlines()[0]
             rtt = f"{flow.rtt_s:.6g}" if np.isfinite(flow.rtt_s) else ""
@@ -200,13 +202,13 @@ def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
     return "".join(lines)
 
 
-# --- What is told -------------------------------------------------------------------------------------------------------
+# --- Summary ------------------------------------------------------------------------------------------------------------
 
 
 def told(path: Path, trace: Trace, interval_s: float | None = None) -> list[str]:
-    """What a person should know of the recording at ``path`` before they look at its figures: a line each.
+    """A summary of the recording at ``path`` in lines: flows, remarks, and measures that it lacks.
 
-    ``interval_s``: the interval that its measures need, as in config/raw.yaml.
+    ``interval_s`` is the interval that its measures need, from config/raw.yaml.
     """
     run, flows = trace.runs.iloc[0], trace.flows
     intervals = f"{run['duration_s']:g} s, recorded every {trace.resolution_s:g} s"
@@ -219,7 +221,7 @@ def told(path: Path, trace: Trace, interval_s: float | None = None) -> list[str]
         lines.append(f"flow {flow.flow_id:<5} {name}: {flow.protocol} {when}, {rate}, RTT {rtt}")
     notes = [*trace.provenance["remarks"], left_out(trace.resolution_s, interval_s) if interval_s else ""]
     if "capacity_bps" not in run:
-        notes.append("the rate of the link is not recorded; say it as link: capacity_bps")
+        notes.append("the rate of the link is not recorded; state it as link: capacity_bps")
     return [printable(line) for line in (*lines, *(f"note       {note}" for note in notes if note))]
 
 
@@ -228,9 +230,9 @@ def _shown(path: Path) -> str:
 
 
 def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
-    """The recordings to import: those named, or with none what lies in data/raw beside the examples."""
+    """The recordings to import: those named, or by default all in data/raw except the examples."""
     if name and len(paths) != 1:
-        raise InputError("--name: goes with one PATH")
+        raise InputError("--name: requires one PATH")
     if paths:
         return list(paths)
     raw = layout.data / "raw"
@@ -246,5 +248,5 @@ def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
 
 
 def from_root(layout: Layout, path: Path) -> str:
-    """A recording as ``trace`` names it: from the checkout."""
+    """A recording as ``trace`` names it, relative to the checkout."""
     return Path(os.path.relpath(path, layout.root)).as_posix()

@@ -1,6 +1,6 @@
-"""How the workflow talks to the kernels of notebooks: through sockets in a folder of its own, which no network reaches.
+"""Connections to the kernels of notebooks through Unix sockets in a private folder, out of reach of any network.
 
-Over TCP, as is the default, a kernel answers on ports of the machine, and without a loopback interface not at all.
+Over TCP, the default, a kernel listens on ports of the machine and needs a loopback interface.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBER = "-5"  # a kernel has five sockets
 
 @contextmanager
 def sockets() -> Iterator[dict[str, Any]]:
-    """Settings for ``papermill.execute_notebook`` that hold within the block; none where temporary folders lie too deep."""
+    """Settings for ``papermill.execute_notebook`` within the block; none if the path of temporary folders is too long."""
     folder = Path(tempfile.mkdtemp(prefix="tcpfair-"))
     place = str(folder / "kernel")
     try:

@@ -1,4 +1,4 @@
-"""What one configuration requests: the runs to simulate, the outputs to make, and what each output is made from."""
+"""What one configuration requests: the runs to simulate, the outputs to build, and the inputs of each output."""
 
 from __future__ import annotations
 
@@ -27,48 +27,39 @@ from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import wasm
 
 BASELINE = "baseline"  # the part of the ledger that has data/expected
-_OF_ENSEMBLES = (
-    "runs/ensemble_table.py",
-    "measures/groups.py",
-    "measures/replicates.py",
-)  # the code that decides on them
+_OF_ENSEMBLES = ("runs/ensemble_table.py", "measures/groups.py", "measures/replicates.py")  # code that makes them stale
 Pair = tuple[str, str]  # paper, experiment
 
-# files of data/ that exhibits of a kind read, too; tests/workflow/test_opened_files.py checks that none is missing
+# inputs below data/; tests/workflow/test_opened_files.py checks that none is missing
 _PLACED_FROM = ("*.yaml", "published/**/*.*", "ensemble/**/*.*")
-_JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # also what is printed, which may deny a claim
-PUBLISHED = (
-    *_PLACED_FROM,
-    "claims/**/*.*",
-    "scatter.csv",
-    "reference/**/*.*",
-)  # what results are compared with, but for the baseline
-_OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
-_TOLD = ("title", "caption")  # of an exhibit: a table's page contains them, the files of a figure do not
+_JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # published numbers too, which may contradict a claim
+PUBLISHED = (*_JUDGED_FROM, "scatter.csv", "reference/**/*.*")  # what results are compared with, without the baseline
+_OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # inputs of the numbers
+_TOLD = ("title", "caption")  # of an exhibit: the page of a table contains them, the files of a figure do not
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step and its output: its kind, what it works on, and the parts that the output is made from.
+    """One step and its output: its kind, its item, and the parts that the output is made from.
 
     ``place`` is the output's folder without the digest of its parts.
     """
 
     kind: str
-    item: str  # paper/experiment, paper, exhibit id or nothing
+    item: str  # paper/experiment, paper, exhibit id or empty
     place: Path
     parts: Parts
     layout: Layout
 
     @cached_property
     def folder(self) -> Path:
-        """The output, with the digest of its parts in its name."""
+        """The output's folder, with the digest of its parts in its name."""
         return outputs.folder_of(self.place, self.parts)
 
     @property
     def target(self) -> Path:
-        """The file that stands for the output in the workflow; written last."""
+        """The file that represents the output in the workflow; written last."""
         return self.folder / MADE
 
     @property
@@ -77,24 +68,24 @@ class Step:
 
 
 class Plan:
-    """Experiments and notebooks that a configuration requests, and what every output is made from.
+    """Experiments and notebooks that a configuration requests, and the inputs of every output.
 
     ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
-    with one line when it, or the configuration of a paper, is wrong.
+    with one line when they, or the configuration of a paper, are invalid.
     """
 
     def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
         self.root = root
         self.config: Config = check_config(values, where)
         if self.config.smoke and self.config.source != "engine":
-            raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
+            raise InputError(f"{where}: smoke: requires source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))
         self.is_raw = self.config.source == "raw"
         if self.config.trace and not self.is_raw:
             papers = recordings.load_raw(self.layout.config / "raw.yaml").beside.papers
             if not set(self.config.papers) <= set(papers):
                 raise InputError(
-                    f"{where}: trace: {self.config.trace!r} is shown with source=raw, or beside the figures of a paper: "
+                    f"{where}: trace: {self.config.trace!r} is shown with source=raw, or next to the figures of a paper: "
                     f"papers={' or papers='.join(papers)}"
                 )
         for each in recordings.recordings_in(self.config.trace):
@@ -138,7 +129,7 @@ class Plan:
             return ["raw"]
         return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
 
-    # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
+    # --- Available runs, and runs to simulate ----------------------------------------------------------------------
 
     @cached_property
     def _remembered(self) -> Remembered:
@@ -146,7 +137,7 @@ class Plan:
 
     @cached_property
     def held(self) -> dict[str, store.Held]:
-        """What the source holds, by paper."""
+        """The available runs and metrics of the source, by paper."""
         return {name: store.Held(self.layout, paper, self._remembered) for name, paper in self.papers.items()}
 
     def specs(self, paper: str, experiment: str) -> list:
@@ -155,27 +146,28 @@ class Plan:
 
     @cached_property
     def asked(self) -> dict[Pair, list[Asked]]:
-        """The runs that every wanted experiment requests. Raises InputError for a value that no run can have."""
+        """The runs that every requested experiment needs. Raises InputError for an invalid value."""
         return {(paper, experiment): self.held[paper].runs(experiment) for paper, experiment in self.experiments}
 
     @cached_property
     def traces(self) -> dict[Pair, Path | None]:
-        """Folder of the trace that is just what is requested; None where it has to be made."""
+        """Folder of the trace with exactly the requested runs; None if it is missing."""
         return {(paper, experiment): self.held[paper].place(experiment) for paper, experiment in self.experiments}
 
     @cached_property
     def lacking(self) -> dict[Pair, list[Asked]]:
-        """The runs that have to be simulated, by experiment; an experiment may need none and yet a new trace."""
+        """The runs to simulate, by experiment. An experiment without any may still need a new trace."""
         open_pairs = (pair for pair, folder in self.traces.items() if folder is None)
         return {pair: store.missing(self.layout, *pair, self.asked[pair]) for pair in open_pairs}
 
     def trace_folder(self, paper: str, experiment: str) -> Path:
         """Where the trace of an experiment is, or will be."""
-        there = self.traces[paper, experiment]
-        return there or store.trace_folder(self.layout, paper, experiment, self.asked[paper, experiment])
+        return self.traces[paper, experiment] or store.trace_folder(
+            self.layout, paper, experiment, self.asked[paper, experiment]
+        )
 
     def why_simulated(self, paper: str, experiment: str) -> list[str]:
-        """What of the configuration or the code makes runs missing; empty when there never was a trace."""
+        """The changes of configuration or code that make runs missing; empty without an earlier trace."""
         specs = self.specs(paper, experiment)
         return store.differences(self.layout, self.papers[paper], experiment, specs)
 
@@ -186,33 +178,33 @@ class Plan:
 
     @property
     def opened(self) -> Path:
-        """What there is to open at the end."""
+        """The page to open at the end."""
         return self.layout.results / ("notebooks/raw.html" if self.is_raw else "report.html")
 
     @property
     def has_write_up(self) -> bool:
-        """Whether the notebook that shows what reproduces is executed: it covers all papers, so not for a part of them."""
+        """Whether the notebook that shows what reproduces is executed: only for all papers, because it covers them all."""
         return self._is_whole and self.notebook_source(WRITE_UP).is_file()
 
     @property
     def _is_whole(self) -> bool:
-        """Whether all of all papers is requested; the packet lab has presets of all papers too."""
+        """Whether all exhibits of all papers are requested; the packet lab needs them all, too."""
         return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only or self.config.trace)
 
     @property
     def made(self) -> list[Path]:
-        """The files of a finished run by their stable names, but those of the shipped recordings."""
+        """The files of a finished run by their stable names, without those of the shipped recordings."""
         own = (step for step in self.steps if step.layout == self.layout)
         return [path for step in own for path in outputs.stable_files(self.layout, step.folder)]
 
     def data_files(self, patterns: Iterable[str]) -> list[Path]:
-        """Files of ``data`` without those of editors, sorted."""
+        """Files of ``data`` without editors' temporary files, sorted."""
         found = (path for pattern in patterns for path in self.layout.data.glob(pattern))
         return sorted(path for path in found if not is_editors(path.name))
 
     @property
     def recordings(self) -> list[Path]:
-        """Files of the user's own recordings, or of the shipped examples when none is named."""
+        """Files of the user's recordings, or by default of the shipped examples."""
         found = {
             path
             for trace in self._recorded
@@ -225,17 +217,17 @@ class Plan:
     def _recorded(self) -> list[Path]:
         return [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
 
-    # --- What outputs are made from --------------------------------------------------------------------------------
+    # --- Inputs of the outputs -------------------------------------------------------------------------------------
 
     @property
     def _recordings_part(self) -> str:
-        """Digest of the recordings, of a tool's own files with the code that reads them."""
+        """Digest of the recordings and, for a tool's own files, of the code that reads them."""
         places = [trace_place(self.root, each).name for each in self._recorded]
         return part([files_part(self.root, self.recordings), places])
 
     @cached_property
     def exhibit_parts(self) -> dict[str, Parts]:
-        """By id of the exhibit."""
+        """The parts of each exhibit, by its id."""
         return {exhibit.id: self._exhibit_parts(paper, exhibit) for paper, exhibit in self.exhibits}
 
     def _exhibit_parts(self, paper: PaperConfig, exhibit: Exhibit) -> Parts:
@@ -250,12 +242,12 @@ class Plan:
         }
 
     def _shown(self, paper: str = "") -> str:
-        """Digest of the exhibits as pages show them, of all papers or of one: drawn, with title and caption."""
+        """Digest of the exhibits of all papers or of one as pages show them, with title and caption."""
         of_papers = (each for config, each in self.exhibits if paper in ("", config.paper))
         return part([[each.id, self.exhibit_parts[each.id], each.title, each.caption] for each in of_papers])
 
     def _runs_behind(self, paper: str, names: Sequence[str]) -> Parts:
-        """The parts that stand for some experiments of a paper."""
+        """The parts that represent some experiments of a paper."""
         held = self.held[paper]
         measured = [name for name in names if self.papers[paper].experiments[name].measures]
         return {
@@ -266,16 +258,16 @@ class Plan:
     def _drawing(self, exhibit: Exhibit) -> Parts:
         try:
             return reach.of_drawing(exhibit.draw or exhibit.id.replace(".", "_"))
-        except LookupError:  # drawing it tells what is wrong
+        except LookupError:  # the step reports what is wrong
             return reach.of_modules(reach.EXHIBITS)
 
     def _print(self, papers: Iterable[str], names: Iterable[str]) -> str:
-        """Digest of what some papers print, and of other files of ``data``."""
+        """Digest of the published numbers of some papers, and of other files of ``data``."""
         paths = [f"published/{paper}.csv" for paper in papers]
         return files_part(self.root, [self.layout.data / name for name in (*paths, *names)])
 
     def numbers_parts(self, paper: str) -> Parts:
-        """Of the exhibits of one paper that are wanted."""
+        """The parts of the numbers of one paper's requested exhibits."""
         return {
             "exhibits": part([exhibit.id for config, exhibit in self.exhibits if config.paper == paper]),
             **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
@@ -305,7 +297,7 @@ class Plan:
 
     @cache  # noqa: B019  (a plan lives as long as the process)
     def _configuration(self, paper: str) -> str:
-        """A paper's configuration but for what only pages show; with that of its ensemble."""
+        """Digest of a paper's configuration without texts that only pages show, and of the ensembles' configuration."""
         shown = {"exhibits": {"__all__": {"title", "caption"}}}
         config = self.papers.get(paper) or load_paper(self.layout.paper_config(paper))
         return part(
@@ -322,21 +314,21 @@ class Plan:
 
     @cache  # noqa: B019
     def place_parts(self, paper: str) -> Parts:
-        """Of what one paper prints, and the ensemble among whose settings this is placed.
+        """The parts of one paper's published numbers among the settings of its ensemble.
 
-        Also of the papers from which its testbed is inferred.
+        They include the papers from which its testbed is inferred.
         """
         read = [paper, *(self._ensembles[paper].inferred_from if paper in self._ensembles else [])]
         return {
             "configuration": part([self._configuration(name) for name in read]),
             "print": files_part(self.root, self._files_of(read, _PLACED_FROM)),
-            "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
+            "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another simulator is excluded
             **reach.of_step("place"),
         }
 
     @cache  # noqa: B019
     def judge_parts(self, paper: str) -> Parts:
-        """Of the claims of one paper: the runs and the ensemble that decide on them."""
+        """The parts of the claims of one paper: the runs and the ensemble that decide on them."""
         return {
             **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
             "configuration": self._configuration(paper),
@@ -379,7 +371,7 @@ class Plan:
         sources = {name: self.notebook_source(name) for name in self.papers}
         shown = {
             name: notebook_cells(path, self.papers[name]) for name, path in sources.items() if path.is_file()
-        }  # the report leads to these cells
+        }  # the report links to these cells
         return {
             "ledger": part(self.ledger_parts()),
             "exhibits": self._shown(),
@@ -390,7 +382,7 @@ class Plan:
 
     @property
     def linked(self) -> list[Path]:
-        """Pages that the report links to: those that exist, and those that this run makes."""
+        """Pages that the report links to: existing ones, and those that this run makes."""
         made = [self.layout.lab] if self._is_whole else []
         made += [self.layout.write_up] if self.has_write_up else []
         pages = [self.layout.validation / "report.html", self.layout.lab, self.layout.write_up]
@@ -407,7 +399,7 @@ class Plan:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """Every step whose output is kept, in the order in which data passes through them."""
+        """Every step, in the order in which data passes through them."""
         found = [
             self._step("measure", f"{p}/{e}", f"metrics/{p}/{e}", self.held[p].metrics_parts(e))
             for p, e in self.measured
@@ -441,7 +433,7 @@ class Plan:
         return Plan({"source": "raw"}, self.root) if is_full else None
 
     def targets(self, kind: str = "", paper: str = "") -> list[Path]:
-        """What the steps leave, of all kinds or of one, of all papers or of one."""
+        """The target files of the steps, of all kinds or of one, of all papers or of one."""
         return [step.target for step in self.of_kind(kind, paper)]
 
     def of_kind(self, kind: str = "", paper: str = "") -> list[Step]:
@@ -451,12 +443,12 @@ class Plan:
         ]
 
     def to_make(self, kind: str, paper: str = "") -> list[Path]:
-        """Those of them that have to be made."""
+        """The missing ones of these targets."""
         return [target for target in self.targets(kind, paper) if not target.is_file()]
 
     @property
     def stale_ensembles(self) -> list[str]:
-        """A line for each paper whose shipped ensemble was made from other code or other ranges."""
+        """A line for each shipped ensemble that was made from other code or other ranges."""
         if not self.layout.ensembles.is_dir():
             return []
         files = [path for path in self.layout.ensembles.glob("*") if not is_editors(path.name)]
@@ -472,10 +464,10 @@ class Plan:
         self._remembered.save()
         return lines
 
-    # --- What is stale ---------------------------------------------------------------------------------------------
+    # --- Stale outputs ---------------------------------------------------------------------------------------------
 
     def reasons(self, step: Step) -> list[str]:
-        """Why a step has to be taken: the parts that changed, ``missing``, or ``failed``; empty when its output is there."""
+        """Why a step must run: the parts that changed, ``missing``, or ``failed``; empty if its output is up to date."""
         found = outputs.changed(step.folder, step.parts)
         if not found and step.kind == "draw":
             drawn = record.place(self.layout, "exhibits", step.item, ".json")
@@ -485,7 +477,7 @@ class Plan:
 
     @cached_property
     def stale(self) -> list[tuple[Step, list[str]]]:
-        """The steps to take, each with its reasons, as things are when this is first used."""
+        """The steps to run, each with its reasons, when this is first used."""
         return [(step, reasons) for step in self.steps if (reasons := self.reasons(step))]
 
     def refuse_what_is_missing(self) -> None:
@@ -495,14 +487,14 @@ class Plan:
             pair = next(iter(self.lacking))
             why = "; ".join(self.why_simulated(*pair)[:3])
             raise InputError(
-                f"source {self.config.source}: not held: {', '.join(short)}{f' ({why})' if why else ''}; "
-                "without source=bundled, ./reproduce simulates what is missing"
+                f"source {self.config.source}: missing runs: {', '.join(short)}{f' ({why})' if why else ''}; "
+                "without source=bundled, ./reproduce simulates them"
             )
 
     def refuse_stale_ledger(self, command: str) -> None:
-        """InputError when the ledger, or what it was made from, is not what the configuration requests now.
+        """Raise InputError if the ledger or its inputs are stale.
 
-        The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
+        The baseline does not count, because the next one is made from the ledger. Nor do failed exhibits.
         """
         judged = ("measure", "numbers", "draw", "judge", "place", "ledger")
         stale = {
@@ -519,7 +511,7 @@ class Plan:
             )
 
     def is_up_to_date(self) -> bool:
-        """True when every output is there, made from today's inputs: Snakemake would find nothing to do."""
+        """True when every output exists and is current, so that Snakemake has no work."""
         return all(self.traces.values()) and not self.stale
 
     def publish(self) -> None:
@@ -528,9 +520,9 @@ class Plan:
             outputs.publish(step.layout, step.folder)
 
     def prepare(self) -> None:
-        """Make ready for a run of the workflow: what outputs are made from is written down, damaged ones are removed.
+        """Prepare a run of the workflow: write the parts of outputs, remove damaged outputs.
 
-        An exhibit that failed is drawn again, and outputs made with it are rebuilt.
+        A failed exhibit is drawn again, and outputs made with it are rebuilt.
         """
         self._discard_scratch()
         self._remembered.save()
@@ -547,12 +539,12 @@ class Plan:
         self.publish()
 
     def collect(self) -> None:
-        """Remove old outputs after a run that made everything."""
+        """Remove old outputs after a complete run."""
         for step in self.steps:
             outputs.collect(step.folder)
 
     def _discard_scratch(self) -> None:
-        """Remove what killed runs left half written, but in the folders that other commands may write to meanwhile."""
+        """Remove unfinished files of killed runs, except in folders that other commands may be writing to."""
         others = {self.layout.study("").name, self.layout.ensemble_shards.name}
         discard_scratch(self.layout.results)
         for folder in self.layout.results.glob("*/"):
@@ -562,7 +554,7 @@ class Plan:
 
 
 class Cell(NamedTuple):
-    """What counts of a cell: links lead to its id, and a tag may let it fail or leave it out."""
+    """The relevant parts of a cell: links lead to its id, and tags may let it fail or skip it."""
 
     kind: str
     source: str
@@ -571,7 +563,7 @@ class Cell(NamedTuple):
 
 
 def cells(notebook: Path) -> list[Cell]:
-    """What counts of a notebook: its cells without outputs, counters and what an editor adds."""
+    """The cells of a notebook without outputs, counters and editors' additions."""
     try:
         found = json.loads(notebook.read_text())["cells"]
         return [
@@ -594,7 +586,7 @@ def check_algorithms(paper: PaperConfig, path: Path) -> None:
 
 
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
-    """The paper and the exhibit of an id as a user writes it; InputError naming the known ids when there is none."""
+    """The paper and the exhibit of an id as a user writes it; InputError with the known ids for an unknown one."""
     name = exhibit_id.split(".", 1)[0].strip().lower()
     if name not in papers:
         raise unknown("exhibit (PAPER.EXHIBIT): paper", name, papers)
@@ -607,7 +599,7 @@ def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[Paper
 def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
     """A configuration file with ``overrides`` on top; InputError names an unknown key and the known ones.
 
-    A source that is named on the command line is taken at its word: ``bundled`` then refuses what is not shipped.
+    If the command line names the source ``bundled``, missing runs are refused rather than simulated.
     """
     values = load_yaml(path)
     if overrides.get("source") == "bundled":
@@ -620,6 +612,6 @@ def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
 
 
 def simulated_runs(plan: Plan) -> Iterator[tuple[Pair, int, float]]:
-    """Experiment, number of runs and packets of what has to be simulated."""
+    """Experiment, number of runs and packets of the runs to simulate."""
     for pair, runs in plan.lacking.items():
         yield pair, len(runs), sum(run.pkts for run in runs)

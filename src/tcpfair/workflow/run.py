@@ -45,17 +45,17 @@ MADE = {
     "report": "report",
     "lab": "packet lab",
 }
-# what Snakemake prints before its logger is there, and the kernels of notebooks about themselves
+# lines to hide: of Snakemake before its logger starts, and of the kernels of notebooks
 _CHATTER = re.compile(
     r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
 )
 # what a smoke run shares with the checkout; its results are in a separate folder
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
-# a job is one of many side by side, here or on a node of a cluster
+# jobs run in parallel, here or on a node of a cluster
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_PR_SET_PDEATHSIG = 1  # of Linux' prctl
+_PR_SET_PDEATHSIG = 1  # of prctl on Linux
 _built: list[Plan] = []  # by this process
-SHOWN = 10  # lines or names of one sort on the terminal
+SHOWN = 10  # lines or names of one kind on the terminal
 _PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
 
 
@@ -77,7 +77,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
 
 
 def load_plan(root: Path, configfile: str = DEFAULT_CONFIG, pairs: list[str] | None = None) -> Plan:
-    """The plan of a configuration file and the overrides of the command line; InputError with one line if wrong."""
+    """The plan of a configuration file and the overrides of the command line; InputError with one line for an invalid value."""
     values = load_values(root / configfile, parse_pairs(pairs or []))
     return Plan(
         values, smoke_root(root) if values.get("smoke") is True else root, where="--config" if pairs else configfile
@@ -85,22 +85,22 @@ def load_plan(root: Path, configfile: str = DEFAULT_CONFIG, pairs: list[str] | N
 
 
 def last_plan(root: Path, source: str) -> Plan:
-    """The plan of the last run of a source, from the configuration that it left; InputError when there was none."""
+    """The plan of the last run of a source, from the configuration that it wrote; InputError if it never ran."""
     path = Layout(root, source).results / _CONFIG
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         started = "./reproduce" + ("" if source == "bundled" else f" --config source={source}")
-        raise InputError(f"source {source}: nothing was made yet; {started} first") from None
+        raise InputError(f"source {source}: no results yet; run {started} first") from None
     except ValueError:
-        raise InputError(f"{path}: not JSON; ./reproduce writes it anew") from None
+        raise InputError(f"{path}: not JSON; ./reproduce rewrites it") from None
     if not isinstance(values, dict):
-        raise InputError(f"{path}: not a configuration; ./reproduce writes it anew")
+        raise InputError(f"{path}: not a configuration; ./reproduce rewrites it")
     return Plan(values, root, where=str(path))
 
 
 def smoke_root(root: Path) -> Path:
-    """A root of its own for smoke runs, so that they never replace results of full length."""
+    """A separate root for smoke runs, so that they never replace results of full length."""
     smoke = root / "results" / "smoke"
     smoke.mkdir(parents=True, exist_ok=True)
     for name in _SHARED:
@@ -113,7 +113,7 @@ def smoke_root(root: Path) -> Path:
 
 
 def to_do(plan: Plan) -> list[str]:
-    """One line for each step that is to be taken, with the reason; simulations first, with runs and expected time."""
+    """One line for each step to run, with the reason; simulations first, with runs and expected time."""
     lines = announced(plan)
     for step, reasons in plan.stale:
         why = ", ".join(reasons) if reasons == ["missing"] else f"{', '.join(reasons)} changed"
@@ -122,7 +122,7 @@ def to_do(plan: Plan) -> list[str]:
 
 
 def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
-    """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take.
+    """The simulations to run: the runs of each experiment, the reason, and the expected time.
 
     ``wanted`` are experiments; none = all of the plan.
     """
@@ -143,7 +143,7 @@ def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
 
 
 def gives_shipped_bits(plan: Plan, cores: int) -> bool:
-    """Whether bundled runs that other code made count as today's: the bits of a sample are compared, once for each code."""
+    """Whether bundled runs from other code remain valid: the bits of a sample are compared, once for each code."""
     if plan.config.source != "bundled" or not any(plan.lacking.values()):
         return False
     from tcpfair.workflow import same_bits  # numba
@@ -161,11 +161,11 @@ def build(
     profile: str = "default",
     simulated: Sequence[Pair] = (),
 ) -> int:
-    """Simulate what is missing of the experiments ``simulated`` (none = all), then make ``targets`` (files; None = everything).
+    """Simulate missing runs of the experiments ``simulated`` (none = all), then build ``targets`` (files; None = everything).
 
-    Returns 0 when all of it is made, and no exhibit failed.
+    Returns 0 when everything was built and no exhibit failed.
     """
-    # the first build of a process counts what it took to plan it
+    # the costs of the first build of a process include its plan
     began_s, cpu_before_s = time.time(), costs.cpu_s() if _built else 0.0
     _built.append(plan)
     with only_run(plan.root):
@@ -179,7 +179,7 @@ def build(
         writes_costs = targets is None and bool(plan.of_kind("report"))
         if plan.stale if targets is None else targets:
             wanted = [str(path.relative_to(plan.root)) for path in targets or ()]
-            if writes_costs:  # a second of imports, while Snakemake starts
+            if writes_costs:  # imports take a second, so do them while Snakemake starts
                 Thread(target=import_module, args=["tcpfair.verdicts.report"], daemon=True).start()
             status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
         plan.publish()
@@ -195,7 +195,7 @@ def build(
 
 
 def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: str) -> int:
-    """Simulate what is missing; 1, with a line that gives the reasons, when runs failed: what does not need them is made."""
+    """Simulate missing runs. If some fail, prints the reasons and returns 1; outputs that do not need them are still built."""
     if all(plan.traces.values()):
         return 0
     from tcpfair.workflow import executor, simulate  # numba
@@ -209,7 +209,7 @@ def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: st
 
 
 def failed_exhibits(plan: Plan) -> list[str]:
-    """``ogura.fig8, ogura.fig9: reason`` of the requested exhibits that could not be drawn, one line for each reason."""
+    """``ogura.fig8, ogura.fig9: reason``: the requested exhibits that could not be drawn, one line for each reason."""
     failed: dict[str, list[str]] = {}
     wanted = {exhibit.id for _, exhibit in plan.exhibits}
     for layout in dict.fromkeys(step.layout for step in plan.steps):
@@ -222,9 +222,9 @@ def failed_exhibits(plan: Plan) -> list[str]:
 def snakemake(
     root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str, folder: Path | None = None
 ) -> int:
-    """Run Snakemake, showing what the steps say and how far they are; returns its exit status.
+    """Run Snakemake, showing the output and the progress of the steps; returns its exit status.
 
-    ``folder`` is what it makes, where that is not all of ``results``. Raises InputError for an unknown cluster.
+    ``folder`` is the folder that it writes, if not all of ``results``. Raises InputError for an unreachable cluster.
     """
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
@@ -254,17 +254,17 @@ def snakemake(
         preexec_fn=_ends_with_this,
     ) as process:
         try:
-            for said in process.stdout:
-                for line in disk.shown(said):
+            for printed in process.stdout:
+                for line in disk.shown(printed):
                     if line.strip() and not state.takes(line) and not _CHATTER.match(line):
                         state.print(line.rstrip("\n"))
             for line in disk.at_the_end():
                 state.print(line.rstrip("\n"))
-        except BaseException:  # the lock is held until Snakemake and its steps are gone
+        except BaseException:  # hold the lock until Snakemake and its steps have ended
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
             state.close()
-            for _ in process.stdout:  # a full pipe would keep it from ending
+            for _ in process.stdout:  # a full pipe would block it
                 pass
             raise
         state.close()
@@ -272,7 +272,7 @@ def snakemake(
 
 
 def _ends_with_this() -> None:
-    """Have Linux end Snakemake when this process was killed. Its last steps do no harm: outputs are written whole."""
+    """Have Linux end Snakemake when this process is killed. Its last steps are harmless: outputs are written atomically."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -283,14 +283,13 @@ def free_cores() -> int:
 
 
 def job_places(root: Path, profile: str, cores: int) -> int:
-    """How many jobs run at a time, about: as many as this machine has cores, or as a cluster's profile lets into its queue."""
+    """Approximate number of parallel jobs: the cores of this machine, or the limit of a cluster's profile."""
     most = load_yaml(profile_folder(root, profile) / "config.yaml").get("jobs")
     return most if isinstance(most, int) and most > 0 else cores
 
 
 def undate_future(results: Path) -> None:
-    """Date results today that are dated in the future, after a clock was wrong: Snakemake refuses outputs that are older than an
-    input."""
+    """Give results with future dates the current time: after a wrong clock, Snakemake would refuse outputs older than inputs."""
     now_s = time.time()
     for place, _, names in os.walk(results):
         for path in (Path(place, name) for name in names):
@@ -300,7 +299,7 @@ def undate_future(results: Path) -> None:
 
 
 def profile_folder(root: Path, profile: str) -> Path:
-    """A folder of workflow/profiles by its name; InputError with the known ones when there is none."""
+    """A folder of workflow/profiles by its name; InputError with the known ones for an unknown name."""
     known = sorted(path.name for path in (root / PROFILES).iterdir() if path.is_dir())
     if profile not in known:
         raise unknown("--profile", profile, known)
@@ -308,7 +307,7 @@ def profile_folder(root: Path, profile: str) -> Path:
 
 
 def _write_config(plan: Plan) -> str:
-    """The whole configuration as a file for Snakemake: values of the command line pass no shell and no parser twice."""
+    """Write the configuration as a file for Snakemake, so that no shell or second parser changes values; returns its name."""
     path = plan.layout.results / _CONFIG
     write_whole(path, json.dumps(plan.config.model_dump(), indent=1) + "\n")
     return str(path.relative_to(plan.root))
@@ -316,9 +315,9 @@ def _write_config(plan: Plan) -> str:
 
 @contextmanager
 def only_run(root: Path, outputs: str = "results", alone: bool = False) -> Iterator[None]:
-    """Hold a folder of outputs for one run, for as long as this process lives.
+    """Lock a folder of outputs for one run, at most as long as this process lives.
 
-    With ``alone`` nothing else may run in this checkout, whatever it makes. Raises InputError while another run is under way.
+    ``alone`` locks the whole checkout. Raises InputError during another run.
     """
     with (
         _locked(root / "results" / ".in-use", fcntl.LOCK_EX if alone else fcntl.LOCK_SH),
@@ -337,7 +336,7 @@ def _locked(path: Path, kind: int) -> Iterator[None]:
             except OSError:
                 raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
             with suppress(FileNotFoundError):
-                if os.path.samestat(path.stat(), os.fstat(lock.fileno())):  # else `clean` has removed it meanwhile
+                if os.path.samestat(path.stat(), os.fstat(lock.fileno())):  # else `clean` has removed it
                     yield
                     return
 
@@ -346,9 +345,9 @@ def _locked(path: Path, kind: int) -> Iterator[None]:
 
 
 def summary(asked: Plan, started_s: float, done: bool = True) -> str:
-    """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open.
+    """The summary of a run that began at ``started_s`` (seconds of the epoch): what was computed, its source, what to open.
 
-    ``asked`` is the plan that was run; when something was ``done``, how things are now is looked up afresh.
+    ``asked`` is the plan that was run. If something was ``done``, the current state is looked up again.
     """
     plan = Plan(asked.config.model_dump(), asked.root) if done else asked
     left = {step.folder for step, _ in plan.stale}
@@ -386,7 +385,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
 
 
 def _not_shipped(plan: Plan) -> Iterator[str]:
-    """The experiments that are not what the repository ships, and which values made the difference."""
+    """The experiments that differ from the shipped ones, with the values that differ."""
     if plan.config.source != "bundled":
         return
     for pair, folder in plan.traces.items():
@@ -401,7 +400,7 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
 
 
 def _conclusions(plan: Plan) -> list[str]:
-    """A line for each paper: what its abstract concludes, and the verdict; none before there is a ledger."""
+    """A line for each paper with the conclusion of its abstract and the verdict; none without a ledger."""
     table = plan.layout.ledger / "headlines.csv"
     if not table.is_file():
         return []
@@ -410,7 +409,7 @@ def _conclusions(plan: Plan) -> list[str]:
 
 
 def _moved(plan: Plan) -> list[str]:
-    """The first lines of what moved since the baseline."""
+    """The first differences from the baseline."""
     from tcpfair.verdicts import baseline
 
     def says(claim_id: str) -> str:
@@ -423,7 +422,7 @@ def _moved(plan: Plan) -> list[str]:
 
 
 def _some(names: Sequence[str], between: str) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of further ones."""
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     return between.join([*names[:SHOWN], *more])
 
@@ -437,7 +436,7 @@ def _one(kind: str) -> str:
 
 
 def count(table: Path, column: str) -> Counter[str]:
-    """How often a column of a CSV table has each value; empty while there is no table."""
+    """How often a column of a CSV table has each value; empty without the table."""
     if not table.is_file():
         return Counter()
     with table.open(newline="") as stream:

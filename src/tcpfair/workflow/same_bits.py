@@ -1,11 +1,10 @@
-"""Does the engine still give the bits that are shipped? And marking the shipped runs as made by the code as it is now.
+"""Checks that the engine still gives the shipped bits, and marks the shipped runs as made by the current code.
 
-For a change of the simulator that is meant to keep every bit. Two things are simulated: all runs of the smoke plan (each grid
-point of every experiment, cut short), compared with the hashes in ``data/expected/bits.csv``; and of the shipped traces one
-run for each set of algorithms in each experiment, the shortest, compared with the rows that are shipped. A run whose scenario
-is written otherwise than before (its key is another) is not taken on trust: all such runs are simulated. Of each shipped
-ensemble whose code is another, the setting as configured and one that was drawn are simulated again.
-`holds_bits` is a smaller check, for runs of other code alone.
+This is for a change of the simulator that should keep every bit. It simulates all runs of the smoke plan (each grid point of
+every experiment, shortened) and compares them with the hashes in ``data/expected/bits.csv``. It also simulates the shortest
+shipped run for each set of algorithms in each experiment, and all runs whose key has changed, and compares them with the
+shipped rows. For each shipped ensemble from other code, it repeats the configured setting and a drawn one.
+`holds_bits` is a smaller check, only for runs from other code.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ from tcpfair.workflow.again import Held, hash_of
 from tcpfair.workflow.executor import side_by_side
 
 SHOWN = 20  # lines on the terminal
-BITS = "bits.csv"  # paper, experiment, run_id, sha256: what the runs of the smoke plan gave
+BITS = "bits.csv"  # paper, experiment, run_id, sha256 of the results of the smoke plan
 _COLUMNS = ["paper", "experiment", "run_id", "sha256"]
 
 
 def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
-    """Simulate and compare; with ``mark`` write down that today's code made what is shipped. 1 when a bit differs."""
+    """Simulate and compare; with ``mark``, record the current code in the shipped data. 1 when a bit differs."""
     smoke_s = float(load_yaml(layout.config / "smoke.yaml")["smoke_duration_s"])
     papers = {paper: load_paper(layout.paper_config(paper)) for paper in PAPERS}
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before the parallel processes start
     tasks = [(layout, paper, name, smoke_s) for paper, config in papers.items() for name in config.experiments]
     hashes = {task[1:3]: rows for task, rows in side_by_side(smoke_bits, tasks, cores)}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
@@ -59,7 +58,7 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
         print(f"           and {len(differ) - SHOWN} more runs")
     print(f"compared   {len(bits)} runs of the smoke plan, {len(chosen)} shipped runs")
     if differ:
-        print("other bits: a change of results needs ./reproduce bundle and a line in CHANGELOG.md")
+        print("different bits: a change of results needs ./reproduce bundle and a line in CHANGELOG.md")
         return 1
     print("the same bits")
     if mark:
@@ -75,7 +74,7 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
 
 
 def smoke_bits(layout: Layout, paper: str, experiment: str, smoke_s: float) -> list[tuple[str, str, int, str]]:
-    """A hash of what each run of an experiment's smoke plan gives, in rows of ``bits.csv``."""
+    """A hash of the results of each run of an experiment's smoke plan, in rows of ``bits.csv``."""
     config = load_paper(layout.paper_config(paper))
     return [
         (
@@ -90,7 +89,7 @@ def smoke_bits(layout: Layout, paper: str, experiment: str, smoke_s: float) -> l
 
 
 def _moved_bits(layout: Layout, bits: pd.DataFrame) -> list[str]:
-    """Runs of the smoke plan whose hash is another than expected; new and dropped runs do not count."""
+    """Runs of the smoke plan whose hash differs from the expected one; new and removed runs do not count."""
     path = layout.data / "expected" / BITS
     if not path.is_file():
         return []
@@ -103,7 +102,7 @@ def _moved_bits(layout: Layout, bits: pd.DataFrame) -> list[str]:
 
 
 def _shipped(layout: Layout, config: PaperConfig) -> Iterator[tuple[str, Path, dict, list[RunSpec]]]:
-    """The experiments of a paper that are shipped: name, folder, manifest, runs as they are configured."""
+    """The shipped experiments of a paper: name, folder, manifest, configured runs."""
     for experiment in config.experiments:
         folder = layout.bundled(config.paper, experiment)
         if folder.is_dir():
@@ -111,7 +110,7 @@ def _shipped(layout: Layout, config: PaperConfig) -> Iterator[tuple[str, Path, d
 
 
 def _sample(layout: Layout, config: PaperConfig) -> Iterator[Held]:
-    """Of each experiment the shortest run of each set of algorithms, and every run whose key is not the one that is shipped."""
+    """For each experiment, the shortest run of each set of algorithms, and every run whose key differs from the shipped one."""
     for experiment, _, manifest, specs in _shipped(layout, config):
         keys = manifest.get(RUNS, [])
         shortest: dict[frozenset[str], int] = {}
@@ -123,7 +122,7 @@ def _sample(layout: Layout, config: PaperConfig) -> Iterator[Held]:
 
 
 class Sampled(NamedTuple):
-    """The compared runs whose bits are others today, and what the sample covered: experiments and algorithms."""
+    """The compared runs whose bits differ now, and the experiments and algorithms of the sample."""
 
     differ: list[str]
     experiments: set[tuple[str, str]]
@@ -131,10 +130,10 @@ class Sampled(NamedTuple):
 
 
 def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = print) -> Sampled:
-    """Compare a small sample of the shipped runs that other code made with what today's code gives.
+    """Compare a small sample of the shipped runs from other code with the results of the current code.
 
-    Of the runs that other code made, the sample has the shortest of each experiment and the shortest of each algorithm.
-    Nothing is simulated, and nothing printed, where today's code made what is shipped.
+    The sample has the shortest run of each experiment and of each algorithm. If the current code made all shipped runs, this
+    returns at once and prints no line.
     """
     shortest: dict[tuple[str, str] | str, Held] = {}
     for paper in PAPERS:
@@ -148,8 +147,7 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
         return Sampled([], set(), set())
     expected_s = sum(run.pkts for run in chosen) / costs.PLANNED_PKTS_PER_S / cores
     say(
-        f"same bits? {len(chosen)} shipped runs are compared, as the simulator is another: "
-        f"about {costs.duration_text(expected_s)}"
+        f"same bits? comparing {len(chosen)} shipped runs, because the simulator changed: about {costs.duration_text(expected_s)}"
     )
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))
@@ -159,7 +157,7 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
 
 
 def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iterator[tuple[Held, set[str]]]:
-    """The shipped runs of an experiment that are requested today and that other code made, with their algorithms."""
+    """The requested, shipped runs of an experiment that other code made, with their algorithms."""
     folder = layout.bundled(config.paper, experiment)
     manifest = read_manifest(folder) if folder.is_dir() else {}
     made_by = manifest.get(CODE, {})
@@ -171,7 +169,7 @@ def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iter
 
 
 def mark_shipped(layout: Layout, config: PaperConfig) -> list[str]:
-    """Write keys, code and configuration of today into the manifests of a paper's shipped traces; returns their names."""
+    """Write current keys, code and configuration into the manifests of a paper's shipped traces; returns their names."""
     marked = []
     for experiment, folder, manifest, specs in _shipped(layout, config):
         now = {
@@ -189,7 +187,7 @@ def mark_shipped(layout: Layout, config: PaperConfig) -> list[str]:
 
 
 def compare_ensemble(layout: Layout, name: str) -> list[str]:
-    """Make two members of a shipped ensemble again, where its code is another; a line for each that differs."""
+    """Repeat two members of a shipped ensemble that other code made; returns a line for each that differs."""
     ensemble = _made_by_other_code(layout, name)
     if ensemble is None:
         return []
@@ -199,13 +197,13 @@ def compare_ensemble(layout: Layout, name: str) -> list[str]:
 
 
 def mark_ensemble(layout: Layout, name: str) -> bool:
-    """Write today's code into what vouches for a shipped ensemble; False where there is nothing to write."""
+    """Write the current code into the manifest of a shipped ensemble that other code made; False if it is current."""
     ensemble = _made_by_other_code(layout, name)
     return ensemble is not None and ensemble_table.mark(layout.ensembles, ensemble)
 
 
 def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
-    """A shipped ensemble where its code alone is not today's; others have to be simulated or are fresh."""
+    """A shipped ensemble if only its code has changed; None for a current one, and for one that must be simulated."""
     if not layout.ensemble_config.is_file() or name not in (config := load(layout.ensemble_config)).names:
         return None
     ensemble = ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name)
@@ -213,7 +211,7 @@ def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
 
 
 def _is_same_member(found: Shipped, member: Member) -> bool:
-    """Whether a member gives, made today, the rows or the refusal that are shipped of it."""
+    """Whether a repeated member gives the shipped rows or the shipped reason why it was refused."""
     metrics, refused, _ = ensembles.made(member, member.ensemble.experiments, {})
     held, row = (
         table[(table["hypothesis"] == member.hypothesis) & (table["setting"] == member.setting)]

@@ -1,8 +1,8 @@
-"""Scale: what a packet and a flow cost, from one flow to ten thousand, from 1 Mb/s to 40 Gb/s, and with duration.
+"""Scale: the cost of packets and flows, from one flow to ten thousand, from 1 Mb/s to 40 Gb/s, and with duration.
 
-The curves are in ``config/bench.yaml``, under ``scale``. Each point is measured in a process of its own, as memory that
-one run has taken would serve the next: processor time per packet of the fastest of a few runs, and how far the first raised
-the peak of memory.
+The curves are in ``config/bench.yaml``, under ``scale``. Each point gives the processor time per packet of the fastest of a
+few runs, and the increase of peak memory in the first. It is measured in a separate process, because a run can reuse memory
+that an earlier one has taken.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tcpfair.papers.scenario import Frozen, Positive, Scenario, make_scenario, v
 from tcpfair.units import BPS_PER_MBPS, bdp_pkts, service_time_s
 from tcpfair.workflow.bench import REPEATS, section
 
-_STARTS_S = 1.0  # all flows start within
-_JITTER_PKTS = 3.0  # delay of hosts in times of a packet, so that no phase decides
+_STARTS_S = 1.0  # time within which all flows start
+_JITTER_PKTS = 3.0  # jitter in transmission times of a packet, against phase effects
 _PROC = Path("/proc/self")
 
 
@@ -47,7 +47,7 @@ _LEAST = Point(flows=1, capacity_bps=1e6, duration_s=1, sample_s=1)
 
 
 class Curve(Frozen):
-    """Points along one of their fields."""
+    """Points that differ in one field."""
 
     label: str
     over: Literal["flows", "capacity_bps", "duration_s"]
@@ -64,7 +64,7 @@ class Scale(Frozen):
     curves: dict[str, Curve]
 
     def scenario(self, point: Point, where: str = "scenario") -> Scenario:
-        """The run of a point. Raises InputError, beginning with ``where``, where its values do not go together."""
+        """The scenario of a point. Raises InputError that begins with ``where`` for incompatible values."""
         shortest_s, longest_s = self.rtt_s
         spread_s = (longest_s - shortest_s) / max(point.flows - 1, 1)
         mean_s = (shortest_s + longest_s) / 2
@@ -96,7 +96,7 @@ def load(path: Path) -> Scale:
 
 
 def main(path: Path, place: Path, as_json: bool) -> None:
-    """Measure the curves of ``path``, print them, one object or one line a point, and leave table and figure in ``place``."""
+    """Measure the curves of ``path``, print a JSON object or a line per point, and write table and figure to ``place``."""
     scale, rows = load(path), []
     for row in measure(scale):
         rows.append(row)
@@ -130,12 +130,12 @@ def drawn(scale: Scale, costs: pd.DataFrame) -> dict[str, bytes]:
 
 
 def measure(scale: Scale) -> Iterator[dict]:
-    """One row per point: what was run, ``packets`` delivered, ``ns_per_packet``, ``set_up_s``, ``memory_bytes``, ``load``.
+    """One row per point: the point, ``packets`` delivered, ``ns_per_packet``, ``set_up_s``, ``memory_bytes``, ``load``.
 
-    The load is the machine's, of the last minute: what else runs makes all times longer.
+    The load is the machine's, over the last minute, because other work lengthens all times.
     """
     with _processes() as pool:
-        pool.submit(_cost, scale, _LEAST).result()  # compiles, where that was not done
+        pool.submit(_cost, scale, _LEAST).result()  # compiles if necessary
         for name, curve in scale.curves.items():
             for point in curve.points:
                 yield {"curve": name, **point.model_dump(), **pool.submit(_cost, scale, point).result()}
@@ -147,9 +147,9 @@ def _processes() -> ProcessPoolExecutor:
 
 
 def _cost(scale: Scale, point: Point) -> dict[str, float]:
-    """What a point costs this process, which has run nothing else."""
+    """The cost of a point in this fresh process."""
     scenario = scale.scenario(point)
-    _simulate(scale.scenario(_LEAST))  # loads what is compiled
+    _simulate(scale.scenario(_LEAST))  # loads the compiled code
     before_bytes = _peak_bytes(forget=True)
     costs_s = [_simulate(scenario)]
     memory_bytes = _peak_bytes() - before_bytes
@@ -176,10 +176,7 @@ def _simulate(scenario: Scenario) -> tuple[float, float, int]:
 
 
 def _peak_bytes(forget: bool = False) -> int:
-    """The most memory that this process has had; `resource.getrusage` would begin with what its parent had.
-
-    ``forget``: since now.
-    """
+    """Peak memory of this process; `resource.getrusage` would include its parent. ``forget`` resets the peak."""
     try:
         if forget:
             (_PROC / "clear_refs").write_text("5")

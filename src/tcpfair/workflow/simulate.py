@@ -1,7 +1,7 @@
-"""The runs of the papers that no shard holds, as a campaign of `tcpfair.workflow.executor`.
+"""The missing runs of the papers as a campaign of `tcpfair.workflow.executor`.
 
-An item is some missing runs of one experiment, and its shard a trace of them (`tcpfair.runs.store`). After the campaign, the
-shards of an experiment are merged into one trace.
+An item is some missing runs of one experiment, and its shard is a trace of them (`tcpfair.runs.store`). After the campaign,
+the shards of an experiment are merged into one trace.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Pair, Plan
 
 STEP = "simulate"
-ITEM_S = 8.0  # of an item as planned, about: what a kill costs, a few times as much on a slow core
-_JOB_S = 60.0  # of a job, about
+ITEM_S = 8.0  # planned length of an item, which a kill costs; a few times longer on a slow core
+_JOB_S = 60.0  # approximate length of a job
 
 
 def campaign_of(plan: Plan, pairs: Sequence[Pair]) -> Campaign:
-    """The missing runs of some experiments, which may be none: a trace is also made of runs that other traces hold."""
+    """The missing runs of some experiments; possibly none, if other traces have all runs of a missing trace."""
     items, runs_of = [], {}
     pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout))
     for paper, experiment in pairs:
@@ -55,7 +55,7 @@ def _name(paper: str, experiment: str, runs: Sequence[store.Asked]) -> str:
 
 
 def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
-    """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
+    """The function that makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
     layout = replace(layout, source=given["source"])
 
     @cache
@@ -77,13 +77,13 @@ def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
 
 
 def run(plan: Plan, pairs: Sequence[Pair] = (), cores: int = 1, profile: str = "default") -> None:
-    """Simulate what is missing of some experiments (none named: of all), and make their traces.
+    """Simulate the missing runs of some experiments (by default all), and assemble their traces.
 
-    Raises `executor.FailedItemsError` where runs failed, after the traces of the other experiments were made.
+    Raises `executor.FailedItemsError` when runs failed, after the traces of the other experiments were assembled.
     """
     todo = [pair for pair in pairs or plan.experiments if plan.traces[pair] is None]
     campaign = campaign_of(plan, todo)
-    for item in campaign.items:  # what has this name already is damaged
+    for item in campaign.items:  # an existing folder of this name is damaged
         outputs.discard(campaign.store / item.name)
     failed = None
     try:

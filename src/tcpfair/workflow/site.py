@@ -1,7 +1,7 @@
 """The site: how-tos, executed notebooks, report and packet lab as one folder that opens from disk or from any web server.
 
-Sphinx makes pages of the Markdown of the repository and of the notebooks that ``./reproduce`` executed. The pages of the report,
-the packet lab and all files that they link to are copied beside these, with their links changed to where things are in the site.
+Sphinx converts the Markdown of the repository and the executed notebooks to pages. The pages of the report, the packet lab and
+all files that they link to are copied, with their links adapted to the site.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _HOME = '<p style="margin: 0; padding: .3rem 1.5rem; font: 14px sans-serif"><a h
 
 
 def build(plan: Plan, packages: Path) -> Path:
-    """Build the site of the run that the plan describes, in place of an earlier one; returns its first page.
+    """Build the site of the run that the plan describes, replacing an earlier one; returns its first page.
 
-    ``packages`` is the folder with Sphinx. Raises InputError when the run is not finished, when Sphinx warns, and for a link that
-    leads nowhere or an address on another host.
+    ``packages`` is the folder with Sphinx. Raises InputError when the run is not finished, when Sphinx warns, and for a broken
+    link or an address on another host.
     """
     layout = plan.layout
     if not plan.is_up_to_date():
@@ -77,7 +77,7 @@ def build(plan: Plan, packages: Path) -> Path:
 
 
 def _sphinx(layout: Layout, sources: Path, folder: Path, packages: Path) -> None:
-    """Run Sphinx, whose warnings are errors, with its packages beside those of the environment."""
+    """Run Sphinx, whose warnings are errors, with its packages in addition to those of the environment."""
     settings = layout.root / "docs"
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-j", "auto", "-c", settings]
     environment = {**os.environ, "PYTHONPATH": str(packages)}
@@ -93,7 +93,7 @@ def _sphinx(layout: Layout, sources: Path, folder: Path, packages: Path) -> None
         *folder.glob("_static/webpack-macros.html"),
         *folder.glob("_static/**/*.map"),
     ):
-        rest.unlink(missing_ok=True)  # for the tools that built the theme
+        rest.unlink(missing_ok=True)  # only needed to build the theme
 
 
 class _Site:
@@ -104,7 +104,7 @@ class _Site:
 
     @cached_property
     def markdown(self) -> dict[Path, Path]:
-        """Files of Markdown and their places among the sources."""
+        """Markdown files and their places among the sources."""
         root = self.layout.root
         found = {path: Path(path.name) for path in sorted((root / "docs").glob("*.md"))}
         return found | {root / name: Path(page) for name, page in _PAGES.items() if (root / name).is_file()}
@@ -116,7 +116,7 @@ class _Site:
         return {path: Path("notebooks", path.name) for folder in folders for path in sorted(folder.glob("*.ipynb"))}
 
     def place(self, path: Path) -> Path:
-        """Where a file of the checkout is, from the folder of the site."""
+        """Path of a file of the checkout in the site."""
         layout = self.layout
         page = self.markdown.get(path) or self.notebooks.get(path.with_suffix(".ipynb"))
         if page:
@@ -126,10 +126,10 @@ class _Site:
                 return Path(name, path.relative_to(folder))
         return Path("files", path.relative_to(layout.root))
 
-    # --- What Sphinx reads ----------------------------------------------------------------------------------------
+    # --- Sources of Sphinx ----------------------------------------------------------------------------------------
 
     def write_sources(self, folder: Path) -> None:
-        """Write the Markdown and the notebooks that Sphinx makes pages of."""
+        """Write the Markdown and the notebooks that Sphinx converts."""
         folder.mkdir(parents=True)
         self._linked: set[Path] = set()
         made = {page.with_suffix("").as_posix() for page in (*self.markdown.values(), *self.notebooks.values())}
@@ -137,7 +137,7 @@ class _Site:
         for path, page in self.markdown.items():
             text = self._with_links(path, path.read_text(encoding="utf-8"), page)
             for _, picture in _PICTURE.findall(text):
-                if (path.parent / picture).is_file():  # else Sphinx names it
+                if (path.parent / picture).is_file():  # else Sphinx reports it
                     shutil.copyfile(path.parent / picture, folder / Path(picture).name)
             text = _PICTURE.sub(lambda found: f"{found[1]}({Path(found[2]).name})", text)
             write_whole(folder / page, text + _contents(page.stem, made))
@@ -151,7 +151,7 @@ class _Site:
         write_whole(folder / "results.md", self._results() + _contents("results", made))
 
     def _with_links(self, path: Path, text: str, page: Path) -> str:
-        """Markdown in which links to files of the repository lead to where these are in the site."""
+        """Markdown with its links to files of the repository adapted to the site."""
         executed = {self.layout.root / "notebooks" / page.name: page for page in self.notebooks.values()}
         pages = self.markdown | self.notebooks | executed
 
@@ -170,7 +170,7 @@ class _Site:
         return _LINK.sub(link, text)
 
     def _notebook(self, path: Path, page: Path) -> str:
-        """An executed notebook, with a link to the report in front of each cell that shows an exhibit."""
+        """An executed notebook, with a link to the report before each cell that shows an exhibit."""
         notebook = json.loads(path.read_text(encoding="utf-8"))
         shown = {}
         if path.stem in PAPERS:
@@ -197,14 +197,14 @@ class _Site:
 
     @property
     def _carried(self) -> list[Path]:
-        """Pages that the site has as they are, but for their links."""
+        """Pages that the site contains unchanged except for their links."""
         results = self.layout.results
         names = [f"report/{name}.html" for name in (*PAPERS, "claims", "agreement", "run")]
         pages = [results / name for name in ("report.html", *names, "costs.html")]
         return [page for page in (*pages, self.layout.lab, self.layout.validation / "report.html") if page.is_file()]
 
     def _results(self) -> str:
-        """The page that lists those pages."""
+        """The page that lists the carried pages."""
         lines = []
         for path in self._carried:
             title = re.search(r"<title>tcpfair:? ?(.*?)</title>", path.read_text(encoding="utf-8"))[1]
@@ -212,7 +212,7 @@ class _Site:
         text = "Pages with the results of this run. They open from disk, as this site does.\n\n"
         return f"# Results\n\n{text}" + "\n".join(lines) + "\n"
 
-    # --- What is copied -------------------------------------------------------------------------------------------
+    # --- Copied files ---------------------------------------------------------------------------------------------
 
     def carry(self, folder: Path) -> None:
         """Copy the pages of the results to the site, and all files that they and the Markdown link to."""
@@ -234,7 +234,7 @@ class _Site:
             left += self._linked
 
     def _moved(self, path: Path, text: str, page: Path) -> str:
-        """A page whose links lead to where things are in the site."""
+        """The text of a page with its links adapted to the site."""
 
         def address(found: re.Match[str]) -> str:
             place, mark, part = found[2].partition("#")
@@ -246,13 +246,13 @@ class _Site:
             to = os.path.relpath(self.place(target), page.parent)
             return f'{found[1]}="{to}{asked}{query}{mark}{part}"'
 
-        # scripts may contain what looks like an address
+        # scripts may contain text that looks like an address
         parts = re.split(r"(<script.*?</script>)", text, flags=re.DOTALL)
         return "".join(part if part.startswith("<script") else _ADDRESS.sub(address, part) for part in parts)
 
 
 def _contents(page: str, made: set[str]) -> str:
-    """The pages below a page, of those that this site has, for Sphinx's navigation."""
+    """The existing pages below a page, for Sphinx's navigation."""
     below = [name for name in _BELOW.get(page, ()) if name in made]
     return "\n".join(["", "```{toctree}", ":hidden:", "", *below, "```", ""]) if below else ""
 
@@ -261,7 +261,7 @@ def _contents(page: str, made: set[str]) -> str:
 
 
 class _Addresses(HTMLParser):
-    """The ids of a page and its addresses: those that a browser loads by itself, and those that a reader follows."""
+    """The ids of a page and its addresses: those that a browser loads automatically, and those that a reader follows."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -279,7 +279,7 @@ class _Addresses(HTMLParser):
 
 
 def check(folder: Path) -> Iterator[str]:
-    """Links of a site that lead nowhere, and addresses on other hosts that its pages load."""
+    """Broken links of a site, and addresses on other hosts that its pages load."""
     pages = {path: _Addresses(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
     pages = {path: page for path, page in pages.items() if "figures" not in path.relative_to(folder).parts}
     for path, page in pages.items():

@@ -1,6 +1,6 @@
 """Smoke runs: every experiment of the papers for a few seconds, simulated and measured, as a campaign of the executor.
 
-An item is one paper. What it gave is a table with a row for each experiment, `rehearsals/<paper>.csv` in the results.
+An item is one paper. Its result is a table with a row for each experiment, `rehearsals/<paper>.csv` in the results.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Plan
 
 STEP = "smoke"
-_RUN_S = 0.05  # of one core, about
+_RUN_S = 0.05  # approximate time of a run on one core
 
 
 def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = False) -> None:
-    """Bring the smoke runs of a plan up to date; ``only_say`` prints what is to be done. Raises InputError where one failed."""
+    """Bring the smoke runs of a plan up to date; ``only_say`` only prints the work. Raises InputError when one failed."""
     began_s = time.time()
     campaign = campaign_of(plan)
     todo = campaign.todo
@@ -40,7 +40,8 @@ def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = Fals
         of_paper = f"{item.n_runs} runs, {costs.duration_text(item.expected_s)} of one core"
         print(f"{STEP:<10} {item.group:<28} {of_paper}", flush=True)
     if only_say:
-        print("" if todo else "nothing: everything is up to date", end="" if todo else "\n")
+        if not todo:
+            print("nothing: everything is up to date")
         return
     executor.run(plan.layout, campaign, cores, profile, yes=True, before=lambda: live.prepare(lambda line: None))
     for item in campaign.items:
@@ -67,7 +68,7 @@ def campaign_of(plan: Plan) -> Campaign:
 
 
 def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
-    """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
+    """The function that makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
 
     def make(name: str) -> Made:
         config = load_paper(layout.paper_config(name.partition("/")[0]))
@@ -80,9 +81,9 @@ def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
 
 
 def rehearse(config: PaperConfig, smoke_s: float) -> tuple[list[dict[str, Any]], int]:
-    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds: what each gave, and the packets of all."""
+    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds: a row for each, and the packets of all."""
     rows, metrics, pkts = [], {}, 0
-    # experiments whose weights come from another one after the others
+    # experiments whose weights come from another one are last
     for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
         every = run_specs(config, name)
         specs = [shorten(spec, smoke_s) for spec in every if spec.replicate == 0]
@@ -99,7 +100,7 @@ def rehearse(config: PaperConfig, smoke_s: float) -> tuple[list[dict[str, Any]],
 
 
 def with_window_cut(config: PaperConfig, name: str, every: list[RunSpec], specs: list[RunSpec]) -> PaperConfig:
-    """The configuration with an experiment's window cut as its runs were."""
+    """The configuration with an experiment's window shortened like its runs."""
     chosen = config.experiments[name]
     share = max(spec.scenario.duration_s for spec in specs) / every[0].scenario.duration_s
     if share >= 1 or chosen.window_s is None:

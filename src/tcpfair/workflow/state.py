@@ -1,4 +1,4 @@
-"""How far a run is: a line of state on a terminal, a line now and then elsewhere; colours where the terminal has them."""
+"""Progress of a run: a line of state on a terminal, otherwise an occasional line; colours if the terminal has them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import NamedTuple
 
 from tcpfair.files import costs
 
-_EVERY_S = 30.0  # between lines where there is no terminal
-PROGRESS = "progress"  # begins the lines of jobs that `State` takes
+_EVERY_S = 30.0  # between lines without a terminal
+PROGRESS = "progress"  # first word of the lines of jobs that `State` takes
 _PROGRESS_EVERY_S = 1.0
 _CODES = {"red": "31", "green": "32", "bold": "1"}
 
 
 def paint(text: str, colour: str) -> str:
-    """``text`` in a colour where standard output is a terminal that has it (and NO_COLOR is not set)."""
+    """``text`` in a colour if standard output is a terminal with colours and NO_COLOR is not set."""
     plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return text if plain else f"\033[{_CODES[colour]}m{text}\033[0m"
 
 
 def teller(item: str, part: str) -> Callable[[int, int], None]:
-    """Prints how far a part is, at most once a second: lines that `State` takes."""
+    """A function that prints the progress of a part, at most once a second, as lines that `State` takes."""
     last_s = 0.0
 
     def tell(done: int, of: int) -> None:
         nonlocal last_s
         if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
             last_s = time.monotonic()
-            print(f"{PROGRESS} {item} {part} {done} {of}\n", end="", flush=True)  # at once: other steps write too
+            print(f"{PROGRESS} {item} {part} {done} {of}\n", end="", flush=True)  # in one write: other steps print too
 
     return tell
 
@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 class State:
-    """What is running, how far each of the ``groups`` of simulations is, and the time that is left."""
+    """The progress of the steps and of the ``groups`` of simulations, and the time that is left."""
 
     def __init__(self, groups: Mapping[str, Group] | None = None, cores: int = 1, stream=None) -> None:
         self.stream = stream or sys.stdout
@@ -56,9 +56,9 @@ class State:
         self.last_s = time.monotonic()
 
     def takes(self, line: str) -> bool:
-        """Whether a line is about progress, of a job or of the steps, and goes into the state.
+        """Whether a line reports progress of a job or of the steps, which updates the state.
 
-        One that jobs wrote into each other's is left out.
+        A line in which the output of two jobs is mixed is ignored.
         """
         kind, *words = line.split()
         match kind, words:
@@ -74,7 +74,7 @@ class State:
         return True
 
     def print(self, line: str) -> None:
-        """A line that stays."""
+        """Print a permanent line."""
         self._clear()
         print(line, file=self.stream, flush=True)
 

@@ -1,7 +1,7 @@
-"""The steps of the workflow as functions: what ``python -m tcpfair <step>`` does for one rule of Snakemake.
+"""The steps of the workflow as functions, which Snakemake's rules call as ``python -m tcpfair <step>``.
 
-Every step writes its output whole or not at all (`tcpfair.runs.outputs`). Heavy modules are imported where they are used:
-a step pays for what it needs.
+Every step writes its output atomically (`tcpfair.runs.outputs`). Large modules are imported where they are used, so a step
+loads only what it needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tcpfair.papers.papers import Config, load_paper
 from tcpfair.runs import store
 from tcpfair.runs.outputs import inside, making
 
-DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
+DERIVATION = "derivation"  # tag of the cells that derive a result from traces in visible code
 
 
 def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
@@ -33,7 +33,7 @@ def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
     config = load_paper(layout.paper_config(paper))
     held = store.Held(layout, config)
     wanted = {folder.name.rpartition("-")[0]: folder for folder in folders}
-    # experiments whose weights come from another one after the others
+    # experiments whose weights come from another one are last
     for name in sorted(wanted, key=lambda name: config.experiments[name].weights is not None):
         weights = config.experiments[name].weights
         of_self = pd.read_parquet(held.metrics(weights.experiment)) if weights else None
@@ -55,7 +55,7 @@ def numbers(layout: Layout, paper: str, exhibits: list[str], folder: Path) -> st
 
 
 def judge(layout: Layout, paper: str, papers: list[str], only: list[str], folder: Path) -> str:
-    """Judge the claims of one of some papers, by its runs and by the settings of its ensemble."""
+    """Judge the claims of one of ``papers`` by its runs and by the settings of its ensemble."""
     from tcpfair.verdicts.ledger import write_judged
 
     with making(layout, folder) as scratch:
@@ -65,15 +65,15 @@ def judge(layout: Layout, paper: str, papers: list[str], only: list[str], folder
 
 
 def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], own_trace: str, folder: Path) -> str:
-    """Run a notebook and make its HTML; ``draw`` are the folders of the exhibits to draw.
+    """Run a notebook and write its HTML; ``draw`` are the folders of the exhibits to draw.
 
-    A notebook gets those parameters that it declares. Raises InputError with the traceback of the cell that failed, or when
-    its kernel was killed.
-    Exhibits that fail do not stop a notebook: ``show`` records them. Nor do cells tagged ``derivation``, which work a result out
-    by hand: one that fails is reported, and where only some exhibits are wanted, whose traces alone are there, they are left out.
+    A notebook gets the parameters that it declares. Raises InputError with the traceback of the cell that failed, or when its
+    kernel was killed.
+    Failed exhibits do not stop a notebook: ``show`` records them. Nor do cells tagged ``derivation``: a failed one is reported.
+    With ``only``, these cells are skipped, because some of their traces may be missing.
     """
     started_s = time.perf_counter()
-    # jsonschema loads it if it can: a grammar that takes more than a second, for a format that no notebook has
+    # jsonschema would load this grammar for more than a second, for a format that no notebook uses
     sys.modules.setdefault("rfc3987_syntax", None)
     import nbformat
     import papermill
@@ -107,13 +107,13 @@ def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], ow
             if full := full_disk.reason(error.ename, error.evalue):
                 raise full from None
             if not _all_in_derivations(executed := nbformat.read(executed_file, as_version=4)):
-                told = str(error).strip("-\n ")
-                raise InputError(f"notebooks/{source.name}: {told}") from None
+                text = str(error).strip("-\n ")
+                raise InputError(f"notebooks/{source.name}: {text}") from None
         except RuntimeError as error:
             if "kernel died" not in str(error).lower():
                 raise
-            remedy = "as the system does where memory is short; start again, with fewer --cores where it is"
-            raise InputError(f"notebooks/{source.name}: the kernel that ran it was killed, {remedy}") from None
+            remedy = "as the system does when memory is short; run it again, in that case with fewer --cores"
+            raise InputError(f"notebooks/{source.name}: its kernel was killed, {remedy}") from None
         else:
             executed = nbformat.read(executed_file, as_version=4)
         forget_run(executed)
@@ -139,7 +139,7 @@ def _errors(executed) -> Iterator[tuple[list[str], Any]]:
 
 
 def _all_in_derivations(executed) -> bool:
-    """Whether every error is one of a cell that derives a result; such a cell lets the next ones run."""
+    """Whether every error is in a cell that derives a result; such a cell lets the next ones run."""
     found = [tags for tags, _ in _errors(executed)]
     return bool(found) and all(DERIVATION in tags for tags in found)
 
@@ -155,8 +155,8 @@ def _leading_back(layout: Layout, source: Path, page: str) -> str:
 
 
 def forget_run(executed) -> None:
-    """Remove what differs from run to run in an executed notebook: times, paths, the id of the injected cell, and which
-    exhibits were drawn anew in this run."""
+    """Remove what differs between runs of a notebook: times, paths, the id of the injected cell, and the list of exhibits
+    that this run has drawn."""
     executed.metadata.pop("papermill", None)
     for cell in executed.cells:
         cell.metadata.pop("papermill", None)
@@ -167,7 +167,7 @@ def forget_run(executed) -> None:
 
 
 def place(layout: Layout, folders: list[Path]) -> str:
-    """Place every printed number of some papers among the settings of their ensembles; each has a folder, named for the paper."""
+    """Place every published number of some papers among the settings of their ensembles; each paper has a folder."""
     from tcpfair.verdicts.ensemble import tables
 
     for folder in folders:
@@ -178,7 +178,7 @@ def place(layout: Layout, folders: list[Path]) -> str:
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:
-    """Write the ledger: printed against reproduced, claims with their verdicts, equations."""
+    """Write the ledger: published and reproduced numbers, claims with their verdicts, equations."""
     from tcpfair.verdicts import ledger as writer
 
     with making(layout, folder) as scratch:
@@ -200,7 +200,7 @@ def report(layout: Layout, papers: list[str], only: list[str], linked: list[Path
 
 
 def packet_lab(layout: Layout, folder: Path) -> str:
-    """Compile the engine to wasm and write the page that has it: one HTML file that opens from disk."""
+    """Compile the engine to wasm and write the packet lab: one HTML file that opens from disk."""
     from tcpfair.web import page
 
     with making(layout, folder) as scratch:

@@ -1,9 +1,9 @@
-"""What ``./reproduce study FILE.yaml`` does: simulate the runs of a study of one's own, and gather their metrics in one table.
+"""``./reproduce study FILE.yaml``: simulates the runs of a user's study, and collects their metrics in one table.
 
 The items of the campaign (`tcpfair.workflow.executor`) are slices: consecutive runs that take about half a minute of a core. The
-slices depend only on the study, so that one core, many cores and a cluster leave the same bytes. A slice becomes a shard with the
-metrics of its runs and, with ``keep_traces``, a trace, written first. Runs of an earlier version of an edited study that still
-hold are looked up by their keys, in its table and in the shards that it left.
+slices depend only on the study, so one core, many cores and a cluster write the same bytes. A slice becomes a shard with the
+metrics of its runs and, with ``keep_traces``, a trace, which is written first. Valid runs of an earlier version of an edited
+study are looked up by their keys, in its table and in its shards.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 
 STEP = "study"  # its name among the benchmarks
-_SLICE_S = 30  # of a slice, as planned: what a kill costs at most
-_MOST_SLICES = 100_000  # files in one folder; the slices of a study of months take longer
-_SLICED_PKTS_PER_S = 10e6  # by which a study is cut into slices, on the careful side; another value cuts it anew
-_RUN_S = 0.01  # of a run beside its simulation, on the careful side
-_SAMPLED = 2000  # runs that are expanded to estimate what a study takes
-_TRIAL_SAMPLES = 4  # of the run that is tried before all others
+_SLICE_S = 30  # planned length of a slice, the most that a kill costs
+_MOST_SLICES = 100_000  # files in one folder; a study of months has longer slices
+_SLICED_PKTS_PER_S = 10e6  # a conservative speed that sets the length of slices; another value changes all slices
+_RUN_S = 0.01  # of a run in addition to its simulation; conservative
+_SAMPLED = 2000  # runs that are expanded to estimate the work
+_TRIAL_SAMPLES = 4  # length of the trial run before all others
 
 
 # --- Places ------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def _traces(layout: Layout, study: Study) -> Path:
 
 @dataclass(frozen=True)
 class Work:
-    """What there is to do for a study: its slices (first run, end), and the packets that full links would carry in each."""
+    """The work for a study: its slices (first run, end), and the packets that full links would carry in each."""
 
     study: Study
     slices: list[tuple[int, int]]
@@ -105,7 +105,7 @@ class Work:
 
     @property
     def lines(self) -> list[str]:
-        """What is to be done, for the terminal."""
+        """The work as lines for the terminal."""
         study, n_left = self.study, sum(self.n_left)
         points = f"{study.n_points:,} points of {', '.join(study.axes) or 'no axis'}"
         expected_s = sum(item.expected_s for item in self.items)
@@ -113,17 +113,17 @@ class Work:
         pkts = sum(self.slice_pkts)
         found = [
             f"study      {study.name}: {points}, {study.file.replicates} runs each, {pkts / 1e6:,.0f} M packets",
-            f"study      {todo if n_left else 'all runs are there'}",
+            f"study      {todo if n_left else 'all runs are finished'}",
         ]
         if self.n_refused:
             found.append(
-                f"refused    about {self.n_refused / self.n_tried:.1%} of the points: no run can have their values"
+                f"refused    about {self.n_refused / self.n_tried:.1%} of the points: their values are invalid"
             )
         return found
 
 
 def part_of(study: Study) -> str:
-    """What the names of a study's shards end in."""
+    """The digest at the end of the names of a study's shards."""
     return outputs.part(dict(study.made_from))
 
 
@@ -132,7 +132,7 @@ def _slice_name(first: int, end: int) -> str:
 
 
 def plan(layout: Layout, study: Study) -> Work:
-    """What there is to do for a study; expands some of its runs and keeps nothing."""
+    """The work for a study, estimated from some of its runs; writes no files."""
     some = np.unique(np.linspace(0, study.n_runs - 1, min(study.n_runs, _SAMPLED)).astype(int))
     of_run_pkts = np.zeros(len(some))
     n_refused = 0
@@ -141,7 +141,7 @@ def plan(layout: Layout, study: Study) -> Work:
             of_run_pkts[place] = expected_pkts(study.spec(run).scenario)
         except InputError:
             n_refused += 1
-    # each expanded run stands for those up to the next one
+    # each expanded run represents those up to the next one
     edges = np.append(some, study.n_runs)
     pkts = np.append(0.0, np.cumsum(of_run_pkts * np.diff(edges)))
     planned_s = pkts / _SLICED_PKTS_PER_S + edges * _RUN_S
@@ -157,12 +157,12 @@ def plan(layout: Layout, study: Study) -> Work:
 
 
 def is_up_to_date(layout: Layout, study: Study) -> bool:
-    """Whether the table of metrics is there, made from what it would be made from now, and the requested traces."""
+    """Whether the table of metrics exists and has the current inputs."""
     return shards.about(metrics_file(layout, study)).get("made_from") == dict(study.made_from)
 
 
 def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[int]:
-    """How many runs of each slice are to be simulated."""
+    """The number of runs to simulate in each slice."""
     if is_up_to_date(layout, study):
         return [0] * len(slices)
     made_from, place = part_of(study), _shards(layout, study)
@@ -170,9 +170,9 @@ def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[i
     earlier = set(table["key"].to_pylist()) if table else set()
     found = []
     for first, end in slices:
-        is_there = (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file()
+        is_finished = (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file()
         n_known = sum(spec.key in earlier for spec in _possible(study, first, end)) if earlier else 0
-        found.append(0 if is_there else end - first - n_known)
+        found.append(0 if is_finished else end - first - n_known)
     return found
 
 
@@ -183,7 +183,7 @@ def _possible(study: Study, first: int, end: int) -> Iterator[RunSpec]:
 
 
 def _earlier(layout: Layout, study: Study) -> pa.Table | None:
-    """Keys and metrics of the runs that an earlier version of a study gave, measured alike and by the same code."""
+    """Keys and metrics of the runs of an earlier version of a study, if the same code measured them in the same way."""
     found: list[pa.Table] = []
     old = [metrics_file(layout, study), *sorted(_shards(layout, study).glob(f"*{shards.SUFFIX}"))]
     for path in () if study.file.keep_traces else old:
@@ -200,7 +200,10 @@ def _earlier(layout: Layout, study: Study) -> pa.Table | None:
 
 
 def maker(layout: Layout, asked: Mapping[str, Any]) -> Callable[[str], Made]:
-    """What makes a slice by the name of its shard (see `tcpfair.workflow.executor`), of the study as it was started."""
+    """The function that makes a slice by the name of its shard (see `tcpfair.workflow.executor`).
+
+    The study is the one that was started, even if its file has been edited since.
+    """
     study = made_study(asked["file"], asked["name"], asked["where"], cc.names(), READS)
     earlier = _earlier(layout, study)
     live.prepare(say=lambda line: None)
@@ -216,7 +219,7 @@ def maker(layout: Layout, asked: Mapping[str, Any]) -> Callable[[str], Made]:
 
 
 def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.Table | None) -> Made:
-    """Simulate and measure the runs of a slice but those that are in ``earlier``, and write its trace and its shard."""
+    """Simulate and measure the runs of a slice that are not in ``earlier``, and write its trace and its shard."""
     keys = [spec.key for spec in _possible(study, first, end)] if earlier else []
     rows = earlier.filter(pc.is_in(earlier["key"], pa.array(keys, pa.string()))).to_pylist() if earlier else []
     known = {row.pop("key"): row for row in rows}
@@ -240,7 +243,7 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
             pkts += result.received_total_pkts
             engine_s += took_s
         if found and names and list(found) != names:
-            raise InputError(f"{study.where}: run {run} has other metrics than those before it")
+            raise InputError(f"{study.where}: run {run} has different metrics from those before it")
         names = names or list(found)
         rows.append((run, key, why, found))
     if traces:
@@ -254,7 +257,7 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
 
 
 def _simulated(spec: RunSpec) -> tuple[Result, float]:
-    """What a run gives, and the processor time in s that it took. Raises ShortageError when memory is short at the moment."""
+    """The result of a run and its processor time in s. Raises ShortageError when memory is short."""
     began_s = time.process_time()
     try:
         return simulate(spec.scenario, spec.seed), time.process_time() - began_s
@@ -282,9 +285,9 @@ def _write_trace(layout: Layout, study: Study, traces: list[Trace], name: str) -
 def run(
     layout: Layout, study: Study, cores: int = 1, profile: str = "default", yes: bool = False, say: Say = print
 ) -> None:
-    """Bring a study up to date: simulate what is missing, write the table of metrics and the summary.
+    """Bring a study up to date: simulate missing runs, write the table of metrics and the summary.
 
-    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
+    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished slices are kept.
     """
     began_s = time.monotonic()
     work = plan(layout, study)
@@ -312,10 +315,10 @@ def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, s
 
 
 def _try(study: Study) -> None:
-    """Compile the simulator where that is to be done, and take every measure of a short run, before many are started."""
+    """Compile the simulator if necessary, and take every measure of a short run before many are started."""
     spec = next(_possible(study, 0, study.n_runs), None)
     if spec is None:
-        raise InputError(f"{study.where}: no run can have the values of any point")
+        raise InputError(f"{study.where}: the values of every point are invalid")
     spec = shorten(spec, _TRIAL_SAMPLES * spec.scenario.sample_s)
     made = tables.gather(STUDY, study.name, [spec], [live.run(spec.scenario, spec.seed)], {"backend": "engine"})
     try:
@@ -324,7 +327,7 @@ def _try(study: Study) -> None:
         raise InputError(f"{study.where}: {error}") from None
 
 
-# --- What it gave ------------------------------------------------------------------------------------------------
+# --- Results -----------------------------------------------------------------------------------------------------
 
 
 def _gather(layout: Layout, work: Work) -> None:
@@ -335,7 +338,7 @@ def _gather(layout: Layout, work: Work) -> None:
     names = next((about["metrics"] for _, about in found if about["metrics"]), [])
     for (first, _), (_, about) in zip(work.slices, found, strict=True):
         if about["metrics"] not in (names, []):
-            raise InputError(f"{study.where}: run {first} has other metrics than those before it")
+            raise InputError(f"{study.where}: run {first} has different metrics from those before it")
     keys, refused = ([text for table, _ in found for text in table[name].to_pylist()] for name in ("key", "refused"))
     values = {
         name: np.concatenate(
@@ -349,7 +352,7 @@ def _gather(layout: Layout, work: Work) -> None:
 
 
 def _tidy(layout: Layout, work: Work) -> None:
-    """Remove what is in the table of metrics by now, and traces of another cut."""
+    """Remove shards, which are in the table of metrics now, and traces of other slices."""
     study = work.study
     own = {_slice_name(*own) for own in work.slices}
     for old in _traces(layout, study).glob("*"):
@@ -377,7 +380,7 @@ def _design(study: Study) -> dict[str, pa.Array]:
 
 
 def _summarise(layout: Layout, study: Study) -> list[str]:
-    """Draw the summary where it is missing for this table; what there is to see, as lines for the terminal."""
+    """Draw the summary if it is missing for this table; returns lines for the terminal."""
     from tcpfair.exhibits import study as drawn
     from tcpfair.exhibits import style
 
@@ -398,14 +401,14 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
     if len(why) == len(table):
         for drawn_before in (svg, png, csv):
             drawn_before.unlink(missing_ok=True)
-        return [*lines, f"written    {path.relative_to(layout.root)}  no run can have the values of any point"]
+        return [*lines, f"written    {path.relative_to(layout.root)}  the values of every point are invalid"]
     is_drawn = all(place.is_file() for place in (svg, png, csv)) and origin in svg.read_text()
     if not is_drawn:
         figure, shown = drawn.summary(table.to_pandas(), study, names)
         with style.applied():
             contents = {svg: style.as_svg(figure, origin), png: style.as_png(figure)}
         contents[csv] = shown.to_csv(index=False, lineterminator="\n")
-        for place in (csv, png, svg):  # the last one tells what all three are made from
+        for place in (csv, png, svg):  # the last one contains the inputs of all three
             write_whole(place, contents[place])
     size_mb = path.stat().st_size / 1e6
     n_columns = len(names)
@@ -417,11 +420,11 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
 
 
 def _time_text(layout: Layout, study: Study, wall_s: float) -> str:
-    """What the runs took, and what everything else in their jobs did, in processor time."""
+    """The processor time of the runs, and of everything else in their jobs."""
     took = [json.loads(path.read_text()) for path in (costs.folder(layout) / STEP / study.name).rglob("*.json")]
     n, engine_s = sum(each["runs"] for each in took), sum(each["engine_s"] for each in took)
     if not n:
         return f"time       {costs.duration_text(wall_s)}"
-    beside_s = sum(each["cpu_s"] for each in took) - engine_s
-    run_ms, beside_ms = 1e3 * engine_s / n, 1e3 * beside_s / n
-    return f"time       {wall_s:.0f} s; a run took {run_ms:.1f} ms of a core, and {beside_ms:.1f} ms around it"
+    other_s = sum(each["cpu_s"] for each in took) - engine_s
+    run_ms, other_ms = 1e3 * engine_s / n, 1e3 * other_s / n
+    return f"time       {wall_s:.0f} s; a run took {run_ms:.1f} ms of a core, and {other_ms:.1f} ms of overhead"

@@ -1,4 +1,4 @@
-"""What ``./reproduce validate`` does: compare, run a simulator for the comparison, or check quickly that it works.
+"""``./reproduce validate``: compares, runs a simulator for the comparison, or checks quickly that it works.
 
 The items of its campaigns (`tcpfair.workflow.executor`) are parts: all runs of one algorithm in one experiment by one simulator.
 """
@@ -39,11 +39,11 @@ from tcpfair.validation.scenarios import (
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 
-_say_at_once: Say = functools.partial(print, flush=True)  # seen in a log while it runs
+_say_at_once: Say = functools.partial(print, flush=True)  # so that a log shows it during the run
 
 
 def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
-    """What makes a part by the name of its shard (see `tcpfair.workflow.executor`)."""
+    """The function that makes a part by the name of its shard (see `tcpfair.workflow.executor`)."""
 
     @functools.cache
     def of(kind: str, backend: str, experiment: str) -> tuple[PaperConfig, dict[str, Part]]:
@@ -76,7 +76,7 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
 def _make(
     layout: Layout, parts: Sequence[Part], cores: int, profile: str = "default", yes: bool = True, say: Say = print
 ) -> None:
-    """Make the parts that are missing. Raises InputError as `executor.run` does."""
+    """Make the missing parts. Raises InputError as `executor.run` does."""
     items = [
         Item(part.shard_name, campaign.expected_s(part, costs.PLANNED_PKTS_PER_S), len(part.specs))
         for part in parts
@@ -87,13 +87,13 @@ def _make(
 
 
 def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say = print) -> str:
-    """Bring the comparison up to date, the engine run where its results are missing or old; returns it as text."""
+    """Bring the comparison up to date, with engine runs where results are missing or stale; returns it as text."""
     config = load(layout.validation_config)
     comparison.explanations(layout, config)
     engine = comparison.engine_parts(layout, config)
     made_from = outputs.part(dict(comparison.made_from(layout, config, engine)))
-    is_there = all(path.is_file() for path in page.outputs(layout, config))
-    if not is_there or made_from not in page.report(layout).read_text():
+    exists = all(path.is_file() for path in page.outputs(layout, config))
+    if not exists or made_from not in page.report(layout).read_text():
         todo = [part for part in engine if not part.is_kept()]
         if todo:
             runs = sum(len(part.specs) for part in todo)
@@ -117,10 +117,10 @@ def run_tool(
     yes: bool = False,
     say: Say = print,
 ) -> None:
-    """Run a simulator on the whole of some experiments (none named: all that it takes part in) and ship what it gives.
+    """Run a simulator on some experiments (by default all that it takes part in) and ship the results.
 
-    Raises InputError when it is not installed, when the estimate is long without ``yes``, or when parts failed; what
-    succeeded is kept.
+    Raises InputError when it is not installed, when the estimate is long without ``yes``, or when parts failed; finished
+    parts are kept.
     """
     kind = kind_of(tool)
     config = config_of(layout, kind)
@@ -145,7 +145,7 @@ def run_tool(
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
     try:
         _make(layout, parts, cores, profile, yes, say)
-    finally:  # of an interrupted run too, the experiments that are complete
+    finally:  # ship complete experiments after an interrupted run too
         kept = [part for part in of_papers if part.is_kept()]
         if kept and set(plans) & set(chosen):
             papers.ship(layout, kept)
@@ -182,9 +182,9 @@ def check_quickly(
     profile: str = "default",
     say: Say = print,
 ) -> list[str]:
-    """A few short runs of a simulator and of the engine, kept nowhere; returns a line for each that is far off."""
+    """Compare a few short runs of a simulator and of the engine without storing them; a line for each that is far off."""
     if tool not in KINDS[WHOLE]:
-        raise InputError(f"--quick: not with --run {tool}; it goes with --run {' or --run '.join(KINDS[WHOLE])}")
+        raise InputError(f"--quick: not with --run {tool}; use it with --run {' or --run '.join(KINDS[WHOLE])}")
     config = load(layout.validation_config)
     selection = quick(config)
     chosen = chosen_experiments(config, selection, tool, experiments)
@@ -207,11 +207,11 @@ def check_quickly(
 
 
 def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -> bool:
-    """Whether the engine is equivalent to ns-2 on every one of ``count`` random dumbbells of each kind, drawn with ``seed``.
+    """Whether the engine is equivalent to ns-2 on all of ``count`` random dumbbells of each kind, drawn with ``seed``.
 
-    Each dumbbell gets replicates until `chance.judge` decides or ``drawn_most_runs`` are spent; a line is printed for each
-    step, each verdict and the sum. Results and settings are in a folder of their own, where an interrupted run continues.
-    Raises InputError when ns-2 is not installed or fails.
+    Each dumbbell gets replicates until `chance.judge` decides, at most ``drawn_most_runs``. A line is printed for each step,
+    each verdict and the sum. Results and settings are in a separate folder, where an interrupted run continues. Raises
+    InputError when ns-2 is not installed or fails.
     """
     most = load(layout.validation_config).analysis_value("drawn_most_runs")
     config = drawn.redrawn(load(layout.validation_config), seed, count, most)
@@ -254,16 +254,16 @@ def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -
         write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
     for name, own in [*verdicts.groupby("experiment", sort=False), ("all", verdicts)]:
         counts = own["verdict"].value_counts()
-        said = ", ".join(
+        totals = ", ".join(
             f"{counts.get(each, 0)} {each}" for each in (chance.EQUIVALENT, chance.DIFFERENT, chance.UNDECIDED)
         )
-        say(f"verdict    {name}: {said} of {len(own)} dumbbells, {stack}")
+        say(f"verdict    {name}: {totals} of {len(own)} dumbbells, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
     return bool((verdicts["verdict"] == chance.EQUIVALENT).all())
 
 
 def table_lines(rows: pd.DataFrame) -> Iterator[str]:
-    """The rows as lines of text: what, the engine, the other simulator."""
+    """The rows as lines of text: the quantity, the engine, the other simulator."""
     for row in rows.to_dict("records"):
         yield (
             f"{agreement.row_name(row):<34} engine {row['engine_mean']:>10.4g}   "

@@ -1,4 +1,4 @@
-"""From a figure that was found somewhere back to its paper, its experiments and its runs; and one of them simulated again."""
+"""From any copy of a figure back to its paper, experiments and runs; one of the runs can be simulated again."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tcpfair.runs.origin import Origin, digest_of_keys, read
 from tcpfair.workflow.again import hash_of, is_same, made_again
 from tcpfair.workflow.plan import find_exhibit
 
-_LOOKED_AT = ("bundled", "engine")  # sources that hold runs of the papers, in the order in which they are looked at
+_LOOKED_AT = ("bundled", "engine")  # sources with runs of the papers, in the order of search
 
 
 def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
-    """Print where a figure comes from; with ``once_more`` simulate one of its runs and compare it. 1 when a row differs.
+    """Print the origin of a figure; with ``once_more``, simulate one of its runs and compare it. 1 when a row differs.
 
-    ``path`` may also be an exhibit such as ``ogura.fig8``, and ``run`` is ``EXPERIMENT/NUMBER``; without it the shortest one is
-    taken. Raises InputError when the file has no origin, or one that this checkout does not have.
+    ``path`` may also be an exhibit such as ``ogura.fig8``. ``run`` is ``EXPERIMENT/NUMBER``, by default the shortest run.
+    Raises InputError when the file has no origin, or one that is not in this checkout.
     """
     if not path.exists() and path.name.partition(".")[0] in PAPERS:
         path = _drawn(root, path.name)
@@ -49,7 +49,7 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     if not (once_more or run):
         return 0
     if not behind:
-        raise InputError(f"{path}: no run is behind it that could be simulated")
+        raise InputError(f"{path}: has no runs that could be simulated")
     if changed := _changed(told, behind):
         raise InputError(f"{path}: {changed[0]}; its runs can be simulated in the checkout that it comes from")
     return _again(behind, run)
@@ -67,7 +67,7 @@ def _drawn(root: Path, exhibit_id: str) -> Path:
 
 
 def _copies(root: Path, path: Path) -> dict[str, str]:
-    """SHA-256 by name of all files of this checkout that were drawn with the same file; a CSV cannot tell of itself."""
+    """SHA-256 by name of all files of this checkout that were drawn together with this one; a CSV has no origin of its own."""
     sha = file_hash(path) if path.is_file() else ""
     found: dict[str, str] = {}
     for place in sorted((root / "results").glob("*/exhibits/*/*.json")):
@@ -78,7 +78,7 @@ def _copies(root: Path, path: Path) -> dict[str, str]:
 
 
 def _held(root: Path, config: PaperConfig, experiment: str) -> store.Held:
-    """What this checkout has of an experiment as it is configured today: from the first source that has its trace."""
+    """The runs of an experiment as configured now, from the first source that has its trace."""
     every = [store.Held(Layout(root, source), config) for source in _LOOKED_AT]
     return next((held for held in every if held.place(experiment)), every[-1])
 
@@ -102,7 +102,7 @@ def _lines(
 
 
 def _changed(told: Origin, behind: dict[str, store.Held]) -> list[str]:
-    """What differs between what the figure was drawn from and what would be drawn today."""
+    """Differences between the figure's runs and those that it would be drawn from now."""
     runs = [run for name, held in behind.items() for run in held.runs(name)]
     found = []
     if digest_of_keys(run.key for run in runs) != told.scenarios:
@@ -129,7 +129,7 @@ def _again(behind: dict[str, store.Held], run: str) -> int:
     if is_same(made, number, trace.read(folder)):
         print(f"same       every row of it; SHA-256 of samples, link and events: {hash_of(made)}")
         return 0
-    print("differs    its rows are others than those that the figure was drawn from")
+    print("differs    its rows differ from those that the figure was drawn from")
     return 1
 
 

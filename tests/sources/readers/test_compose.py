@@ -177,7 +177,7 @@ def test_contradictions_are_one_line(name):
 
 
 def test_what_the_recording_and_trace_yaml_say_of_the_link_must_agree():
-    with pytest.raises(InputError, match=r"link\.capacity_bps: 5e\+07, but the recording says 1e\+08"):
+    with pytest.raises(InputError, match=r"link\.capacity_bps: 5e\+07, but the recording has 1e\+08"):
         made(flow("a"), said={"link": {"capacity_bps": 5e7}}, parameters={"capacity_bps": 1e8})
     assert made(flow("a"), said={"link": {"capacity_bps": 1e8}}, parameters={"capacity_bps": 1.0001e8}).runs[
         "capacity_bps"

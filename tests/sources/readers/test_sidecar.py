@@ -35,7 +35,7 @@ def test_what_is_said_of_a_flow_and_of_one_that_is_not_listed():
         ("link: {capacity_bps: -1}", r"link\.capacity_bps: .*greater than 0"),
         ("link: {capacity_bps: .nan}", r"link\.capacity_bps"),
         ("link: {buffer_pkts: 1, buffer_bytes: 2}", "buffer_pkts or buffer_bytes, not both"),
-        ("flows: [{flow: a}, {flow: a}]", "'a' is there twice"),
+        ("flows: [{flow: a}, {flow: a}]", "'a' is listed twice"),
         ("flows: [{flow: a, start_s: -1}]", r"flows\.0\.start_s"),
         ("flows: [{rtt_s: 1}]", r"flows\.0\.flow: Field required"),
         ("flows: [{flow: a, rtt_s: 50ms}]", r"flows\.0\.rtt_s"),
