@@ -92,7 +92,7 @@ def grow_by_steps(f, p, step):
     acks = f.acked
     if p.linux_ack_counting != 0.0:
         cnt = math.floor(cnt * 16.0 / f.ack_ratio)
-        acks = 1.0
+        acks = 1.0 if p.linux_ack_counting == 1.0 else f.acked
     cnt = max(cnt, 1)
     if f.whole != TEXT:
         count_acks(f, cnt, acks)
