@@ -42,14 +42,19 @@ READMES = ("CONTRIBUTING.md", "config/README.md", "data/README.md", "data/raw/RE
 ROOMS = (
     "cc",
     "engine",
+    "exhibits",
     "files",
     "library",
     "measures",
     "metrics",
     "models",
     "papers",
+    "runs",
     "sources/readers",
     "sources/testbed",
+    "validation",
+    "verdicts",
+    "workflow",
 )
 LITERAL = ("printed", "are whole", "be whole")  # output of a program, integers: not idioms in comments
 _NAMES = re.compile(

@@ -55,7 +55,7 @@ def test_every_exhibit_is_drawn_in_its_form_with_options_of_its_kind(context):
 def test_a_form_that_is_not_drawn_is_an_error(bhatti):
     exhibit = bhatti.paper.exhibit("bhatti2009.peaks").model_copy(update={"form": None})
     with pytest.raises(
-        InputError, match=r"exhibits.bhatti2009.peaks: `cell_table` draws a table; say so in `kind`, or"
+        InputError, match=r"exhibits.bhatti2009.peaks: `cell_table` draws a table; state this in `kind`, or"
     ):
         draw(bhatti, exhibit)
 

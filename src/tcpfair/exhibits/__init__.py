@@ -1,4 +1,4 @@
-"""Tables and figures of the papers, drawn from metrics and traces and compared with print.
+"""Tables and figures of the papers, drawn from metrics and traces and compared with the published values.
 
 In a notebook::
 
@@ -29,11 +29,10 @@ def open_paper(
 
     ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the user's recording, which
     `Paper.beside` draws into the paper's figure; with source ``raw`` it is the folder of a trace of this project, which
-    replaces the experiment that its manifest names. With ``keep`` every exhibit that is shown writes its files below figures/
-    and its record; without it, nothing. Where ``keep`` gives folders for some exhibits, these are drawn into them, and the
-    others are shown from their files.
-    Raises InputError for an unknown paper or source.
+    replaces the experiment that its manifest names. With ``keep``, every shown exhibit writes its files below figures/ and its
+    record; without it, no files are written. If ``keep`` maps some exhibits to folders, these are drawn into them, and the
+    others are shown from their files. Raises InputError for an unknown paper or source.
     """
-    from tcpfair.exhibits.paper import Paper  # matplotlib: only for those who draw
+    from tcpfair.exhibits.paper import Paper  # imports matplotlib, only needed to draw
 
     return Paper.open(paper, source, only, trace, keep)

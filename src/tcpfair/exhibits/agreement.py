@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from tcpfair.exhibits import style
 
-# the engine is broad and pale, so that what lies on it is seen; the others are thin
+# the engine's lines are broad and pale, so that thin lines on them are visible
 _COLORS = {
     "engine": style.SKY,
     "ns2": style.BLACK,
@@ -38,7 +38,7 @@ def draw_windows(
     """One panel per algorithm with its window over time in every simulator.
 
     ``curves`` has the columns source, label, t_s, cwnd_pkts; ``titles`` names the sources in order. A panel shows the time
-    to ``until_s`` of its algorithm; its height is what the window needs from ``settled_s`` on.
+    to ``until_s`` of its algorithm; its height fits the window from ``settled_s`` on.
     """
     figure, panels = _panels(labels, 1.25)
     shown = [source for source in titles if source in set(curves["source"])]
@@ -114,7 +114,7 @@ def draw_seeds(
 def _finished(
     figure: Figure, x_label: str, y_label: str, note: str, legend: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Figure:
-    """A figure with the labels that all panels share, a legend by simulator where there is one, and a note."""
+    """A figure with the labels that all panels share, a legend by simulator if it has handles, and a note."""
     figure.supxlabel(x_label, fontsize=8.5)
     if y_label:
         figure.supylabel(y_label, fontsize=8.5)

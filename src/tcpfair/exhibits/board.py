@@ -1,4 +1,4 @@
-"""What the notebooks of papers and of recordings share: an exhibit is drawn, displayed and, on request, kept."""
+"""Shared by the notebooks of papers and of recordings: drawing, displaying and, on request, writing an exhibit."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
 class Board:
-    """Shows exhibits one by one; one that cannot be drawn shows why and stops no other.
+    """Shows exhibits one by one; if one cannot be drawn, it shows the reason and the others are still drawn.
 
     With ``keep`` an exhibit's files, its numbers and its record are written: to their stable names, or into the folder of
-    an output (`tcpfair.runs.outputs`) that it names. Without it nothing is written.
+    an output (`tcpfair.runs.outputs`) that it names. Without it, no files are written.
     """
 
-    computes_numbers = True  # here; the numbers of papers are there before
-    absence: type[Exception] | tuple[()] = ()  # raised when sound input has nothing of what an exhibit shows
+    computes_numbers = True  # whether drawing also writes the numbers; those of papers are computed before
+    absence: type[Exception] | tuple[()] = ()  # raised when valid input lacks the data of an exhibit
 
     def __init__(self, layout: Layout, keep: bool | str | Path = False) -> None:
         self.layout = layout
         self.keep = keep
 
     def place(self, exhibit: Exhibit) -> Path | None:
-        """The folder of an output that an exhibit's files go to; None for their stable names."""
+        """The folder of the output for an exhibit's files; None for their stable names."""
         return None if isinstance(self.keep, bool) else Path(self.keep)
 
     def present(
@@ -52,11 +52,9 @@ class Board:
         origin: Callable[[], Origin],
         of: str = "",
     ) -> pd.DataFrame:
-        """Draw an exhibit from traces of this ``source``, keep and display it; ``of`` ends its corner note.
+        """Draw an exhibit from traces of this ``source``, write and display it; its corner note ends in ``of``.
 
-        The files store what ``origin`` returns.
-
-        Returns what is drawn, as its CSV has it: without rows when it cannot be drawn.
+        The files contain what ``origin`` returns. Returns the drawn data as in its CSV, without rows if it cannot be drawn.
         """
         try:
             with style.applied():
@@ -69,7 +67,7 @@ class Board:
             self._keep(exhibit, "left out", source, error=str(reason))
             _say(title, f"Left out: {reason}.")
             return no_numbers()
-        except Exception as error:  # whatever it is, the other exhibits are drawn
+        except Exception as error:  # the other exhibits are still drawn
             if not isinstance(error, InputError):
                 traceback.print_exc(file=sys.stderr)
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
@@ -85,7 +83,7 @@ class Board:
             return rows(files)
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
-        """A sentence on how the numbers compare with print; empty when nothing is printed."""
+        """A sentence that compares the numbers with the published ones; empty without any."""
         return ""
 
     def _keep(
@@ -98,7 +96,7 @@ class Board:
         n_runs: int = 0,
         error: str = "",
     ) -> None:
-        """Write the exhibit's files, its numbers and, last, its record; what is left out has neither of the former."""
+        """Write the exhibit's files, its numbers and, last, its record; a left-out exhibit has only the record."""
         if not self.keep:
             return
         folder = self.place(exhibit)
@@ -123,7 +121,7 @@ class Board:
         record.write(self.layout, made, folder)
 
     def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
-        """The exhibit, its caption and how its numbers compare with print; a line on a terminal."""
+        """Display the exhibit, its caption and ``verdict``; on a terminal, print a line."""
         if get_ipython() is None:
             *_, seen = record.figure_files(self.layout, exhibit)
             written = str(seen) if self.keep else "drawn, not written (keep=True writes it)"
@@ -138,12 +136,12 @@ class Board:
 
 
 def rows(files: Mapping[str, bytes]) -> pd.DataFrame:
-    """What an exhibit's CSV holds: the same whether it was drawn just now or by an earlier run."""
+    """The rows of an exhibit's CSV, which are equal for a new drawing and one of an earlier run."""
     return pd.read_csv(BytesIO(files[".csv"])) if files[".csv"].strip() else no_numbers()
 
 
 def _say(title: str, text: str) -> None:
-    """One line of plain text, in a notebook or on a terminal."""
+    """Show one line of plain text, in a notebook or on a terminal."""
     if get_ipython() is None:
         print(f"{title}  {text}")
     else:

@@ -1,4 +1,4 @@
-"""What a drawing kind is given and what it gives back; the register of drawing kinds."""
+"""Input and output of a drawing kind; the register of drawing kinds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tcpfair.verdicts.numbers import numbers_of
 
 
 class Options(Strict):
-    """A part of the options of a drawing kind, as `options:` of an exhibit in config/papers/ gives them."""
+    """A part of the options of a drawing kind, from `options:` of an exhibit in config/papers/."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is read: cells of HTML, with column and row headings."""
+    """A table for readers: cells of HTML, with column and row headings."""
 
     cells: pd.DataFrame
     note: str = ""
@@ -33,18 +33,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a drawing kind makes of an exhibit.
+    """The drawing of an exhibit.
 
-    ``numbers`` are compared with print (columns of `tcpfair.verdicts.numbers.NUMBER_COLUMNS`); ``data`` holds all that
-    is drawn when that is more than the numbers, such as curves. ``n_runs`` counts the runs behind one point, 0 for
-    what no run went into. A kind leaves the numbers, and their runs, to `draw`.
+    ``numbers`` are compared with published ones (columns `tcpfair.verdicts.columns.NUMBER_COLUMNS`); ``data`` has all drawn
+    data if these are more than the numbers, such as curves. ``n_runs`` counts the runs behind one point, 0 without runs.
+    `draw` fills in the numbers and their runs.
     """
 
     output: Figure | Table
     numbers: pd.DataFrame = field(default_factory=no_numbers)
     n_runs: int | None = None
     data: pd.DataFrame | None = None
-    note: str = ""  # of the corner, on the runs or on what is drawn
+    note: str = ""  # for the corner: about the runs or the drawing
 
 
 Draw = Callable[..., Drawn]
@@ -52,7 +52,7 @@ Draw = Callable[..., Drawn]
 
 @dataclass(frozen=True)
 class Kind:
-    """A drawing kind: its function, and what it draws."""
+    """A drawing kind: its function, and whether it draws a table."""
 
     draw: Draw
     is_table: bool
@@ -63,7 +63,7 @@ class Kind:
 
     @cached_property
     def options(self) -> type[Options]:
-        """The model of its options: the parameters that are keywords."""
+        """The model of its options, which are the keyword parameters."""
         own = {name: each for name, each in self.parameters.items() if each.kind is each.KEYWORD_ONLY}
         fields = {name: (p.annotation, ... if p.default is p.empty else p.default) for name, p in own.items()}
         return create_model(self.draw.__name__, __base__=Options, **fields)
@@ -75,9 +75,9 @@ KINDS: dict[str, Kind] = {}
 def drawing(*, table: bool = False) -> Callable[[Draw], Draw]:
     """Register a function under its own name.
 
-    A kind takes what it needs of ``context``, ``exhibit`` and ``numbers`` (those of `tcpfair.verdicts.numbers.numbers_of`), and
-    its options as keywords, whose types are checked. The drawing of a single exhibit is named as the exhibit with ``_`` for
-    the dot: ``ogura_table1``.
+    A kind may have the parameters ``context``, ``exhibit`` and ``numbers`` (from `tcpfair.verdicts.numbers.numbers_of`), and its
+    options as keywords, whose types are checked. A one-off drawing has the name of its exhibit, with ``_`` for the dot:
+    ``ogura_table1``.
     """
 
     def register(draw: Draw) -> Draw:
@@ -88,7 +88,7 @@ def drawing(*, table: bool = False) -> Callable[[Draw], Draw]:
 
 
 def kind_of(context: Context, exhibit: Exhibit) -> Kind:
-    """What draws an exhibit; InputError naming file and field when nothing does, or when it draws another form."""
+    """The kind that draws an exhibit; InputError naming file and field for an unknown kind, or one with another form."""
     where = context.where(exhibit)
     name = exhibit.draw or exhibit.id.replace(".", "_")
     if name not in KINDS:
@@ -96,17 +96,17 @@ def kind_of(context: Context, exhibit: Exhibit) -> Kind:
     kind = KINDS[name]
     if kind.is_table != exhibit.is_table:
         form = "table" if kind.is_table else "figure"
-        raise InputError(f"{where}: `{name}` draws a {form}; say so in `kind`, or in `form` of a supplement")
+        raise InputError(f"{where}: `{name}` draws a {form}; state this in `kind`, or in `form` of a supplement")
     return kind
 
 
 def read_options(context: Context, exhibit: Exhibit) -> Options:
-    """The options of an exhibit; InputError naming file and field when an option is wrong."""
+    """The options of an exhibit; InputError naming file and field for an invalid option."""
     return validated(kind_of(context, exhibit).options, exhibit.options, f"{context.where(exhibit)}.options")
 
 
 def draw(context: Context, exhibit: Exhibit) -> Drawn:
-    """Draw one exhibit, and its numbers, as its configuration says."""
+    """Draw one exhibit and compute its numbers, according to its configuration."""
     kind, options, numbers = kind_of(context, exhibit), read_options(context, exhibit), numbers_of(context, exhibit)
     given = {"context": context, "exhibit": exhibit, "numbers": numbers, **dict(options)}
     drawn = kind.draw(**{name: given[name] for name in kind.parameters})

@@ -1,4 +1,4 @@
-"""Checks of the exercises at the end of the notebooks: the right answers, computed."""
+"""Checks of the exercises at the end of the notebooks, with computed answers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ RIGHT = "Right."
 class Number:
     """An exercise whose answer is a number."""
 
-    truth: Callable[..., float]  # of what the check is given besides the answer
-    within: float  # relative, of the truth
-    slips: tuple[tuple[Callable[..., float], str], ...] = ()  # answers that a usual slip gives, and which slip it is
+    truth: Callable[..., float]  # function of what the check is given besides the answer
+    within: float  # relative tolerance
+    slips: tuple[tuple[Callable[..., float], str], ...] = ()  # answers from common mistakes, with a hint for each
     hint: str = ""
 
     def judge(self, answer: Any, *given: Any) -> str:
-        """What to say of an answer."""
+        """The reply to an answer."""
         if not isinstance(answer, int | float | np.number) or isinstance(answer, bool):
             return f"Not a number: {answer!r}."
         if self._near(answer, self.truth(*given)):
@@ -43,28 +43,28 @@ class Number:
 
 @dataclass(frozen=True)
 class Found:
-    """An exercise whose answer is a run of `tcpfair.simulate`: ``lacks`` returns what is still wrong, or nothing."""
+    """An exercise whose answer is a run of `tcpfair.simulate`: ``lacks`` returns what is still wrong, or an empty string."""
 
     lacks: Callable[[Any], str]
 
     def judge(self, answer: Any) -> str:
-        """What to say of an answer."""
+        """The reply to an answer."""
         if not hasattr(answer, "goodput_mbps") or answer.axes:
             return f"Not a single run of simulate(...): {answer!r}."
         return self.lacks(answer) or RIGHT
 
 
 def check(name: str, answer: Any, *given: Any) -> None:
-    """Say in one line whether an answer is right, and where not what to look at; None is an exercise not tried yet.
+    """Print in one line whether an answer is right, or else a hint; None is an exercise that was not tried yet.
 
-    ``given`` is what an answer is about, such as a run. Raises InputError for an exercise that does not exist.
+    ``given`` is the object of the answer, such as a run. Raises InputError for an unknown exercise.
     """
     if name not in EXERCISES:
         raise unknown("exercise", name, EXERCISES)
     print(OPEN if answer is None else EXERCISES[name].judge(answer, *given))
 
 
-# --- What is right -----------------------------------------------------------------------------------------------
+# --- Answers -----------------------------------------------------------------------------------------------------
 
 
 def _config(paper: str) -> PaperConfig:
@@ -72,8 +72,10 @@ def _config(paper: str) -> PaperConfig:
 
 
 def _larger_buffer(queue: float = 2.0) -> float:
-    """t2 of Reno at 120 ms with twice the buffer of ogura's Model II, over that with the buffer itself; ``queue`` is how much
-    larger the queue counts as in the mean RTT."""
+    """t2 of Reno at 120 ms with twice the buffer of ogura's Model II, over that with the buffer itself.
+
+    ``queue`` is the factor of the queue in the mean RTT.
+    """
     paper = _config("ogura")
     capacity_pps = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
     buffer_pkts = paper.analysis_value("model_buffer_pkts")
@@ -82,7 +84,7 @@ def _larger_buffer(queue: float = 2.0) -> float:
 
 
 def _mean_usage(shares: Sequence[float]) -> float:
-    """U_n in dB of a flow that has these shares of what it can expect, for equal times."""
+    """U_n in dB of a flow that has these shares of its expected throughput, for equal times."""
     return float(np.mean(10 * np.log10(shares)))
 
 

@@ -1,6 +1,6 @@
-"""What reproduces, for people to read: the ledger's verdicts, circumstances and inferred testbeds as tables and figures.
+"""What reproduces, for readers: the ledger's verdicts, conditions and inferred testbeds as tables and figures.
 
-Everything is read from ``results/<source>/ledger``; nothing is computed anew.
+Everything is read from ``results/<source>/ledger``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tcpfair.verdicts.report.words import percent
 
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1
-_OWNED = ("traffic.", "protocols.", "experiments.")  # whose values belong to what is named next
+_OWNED = ("traffic.", "protocols.", "experiments.")  # prefixes whose next part names the owner of a value
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Findings:
 
     @classmethod
     def open(cls, source: str = "bundled") -> Findings:
-        """Raises InputError, with the command that writes it, when there is no ledger."""
+        """Raises InputError, with the command that writes it, when the ledger is missing."""
         found = cls(Layout(repository_root(), source))
         if not (found.layout.ledger / "claims.csv").is_file():
             option = "" if source == "bundled" else f" --config source={source}"
@@ -46,7 +46,7 @@ class Findings:
         return found
 
     def table(self, name: str) -> pd.DataFrame:
-        """One table of the ledger as it is written."""
+        """One table of the ledger."""
         table = pd.read_csv(self.layout.ledger / f"{name}.csv")
         if "hypothesis" in table:
             table["hypothesis"] = table["hypothesis"].astype(object).fillna(AS_PRINTED)
@@ -62,7 +62,7 @@ class Findings:
 
     @cached_property
     def ensemble(self) -> pd.DataFrame:
-        """Clauses among the settings of the ensemble, the papers at their word."""
+        """Clauses among the settings of the ensemble, for the papers as published."""
         table = self.table("ensemble_clauses")
         return table[table["hypothesis"] == AS_PRINTED]
 
@@ -78,13 +78,13 @@ class Findings:
     # --- Tables --------------------------------------------------------------------------------------------------
 
     def verdicts(self) -> pd.DataFrame:
-        """How many claims of each paper got which verdict, and in all."""
+        """The number of claims with each verdict, by paper and in all."""
         counts = pd.crosstab(self.claims["paper"], self.claims["verdict"])
         counts.loc["all"] = counts.sum()
         return counts
 
     def numbers(self) -> pd.DataFrame:
-        """Printed numbers by paper and reading: how many were compared, and which share is within what.
+        """Published numbers by paper and reading: how many were compared, and shares within several limits.
 
         Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ),
         inside the settings (of the ensemble).
@@ -101,13 +101,13 @@ class Findings:
         return table[["numbers"]].rename(columns={"numbers": "compared"}).assign(**shares)
 
     def conclusions(self) -> pd.DataFrame:
-        """What each abstract concludes, with its verdict and how sure that is."""
+        """The conclusion of each abstract, with its verdict and certainty."""
         table = self.table("headlines")
         table["verdict"] = [_sure(row) for _, row in table.iterrows()]
         return table.set_index("paper")[["says", "verdict"]].rename(columns={"says": "what the abstract concludes"})
 
     def behind(self, paper: str) -> pd.DataFrame:
-        """The claims behind the conclusion of a paper: what the paper says, the verdict, and why."""
+        """The claims behind the conclusion of a paper: sentence, verdict and reason."""
         table = self.table("headlines").set_index("paper")
         if paper not in table.index:
             raise unknown("paper", paper, table.index)
@@ -116,7 +116,7 @@ class Findings:
         return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "why"]).set_index("claim")
 
     def sentence(self, claim_id: str, clause: str) -> str:
-        """One clause in one sentence: what is said, whether it holds, by how much, and in which circumstances."""
+        """One clause in one sentence: its statement, outcome, value, bounds, and the settings in which it holds."""
         own = self.clauses[(self.clauses["id"] == claim_id) & (self.clauses["clause"] == clause)]
         if own.empty:
             raise unknown(f"clause of {claim_id}", clause, list(self._stated[claim_id].clauses))
@@ -127,7 +127,7 @@ class Findings:
         return f"{text}; {share['decides'].iloc[0]}" if len(share) else text
 
     def told(self, *names: str) -> pd.DataFrame:
-        """`sentence` of some clauses, named ``ogura.c16.fair``, with what the paper says."""
+        """`sentence` of some clauses, named ``ogura.c16.fair``, with the sentence of the paper."""
         rows = []
         for name in names:
             claim_id, _, clause = name.rpartition(".")
@@ -135,7 +135,7 @@ class Findings:
         return pd.DataFrame(rows, columns=["clause", "the paper says", "found"]).set_index("clause")
 
     def figures(self, *exhibits: str) -> HTML:
-        """The drawn figures of some exhibits (``ogura.fig8``), side by side, as the run has left them.
+        """The figures of some exhibits (``ogura.fig8``) from the last run, side by side.
 
         Raises InputError, with the command that draws it, for one that is missing.
         """
@@ -165,15 +165,15 @@ class Findings:
         """The inferred testbed of a paper: for each assumption the inferred interval within the plausible range.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
-        their distance from all printed numbers, with its median; the cross is the value used. Where nothing
-        is inferred, returns the reason.
+        their distance from all published numbers, with its median; the cross is the configured value. Without an inference,
+        returns the reason.
         """
         table = self.table("ensemble_testbed")
         own = table[(table["paper"] == paper) & (table["hypothesis"] == hypothesis)]
         if own.empty:
             if not (self.table("ensemble_papers")["paper"] == paper).any():
-                return f"No ensemble of {paper} is shipped; ./reproduce ensemble {paper} makes one."
-            return f"{paper} prints no number that the experiments of its ensemble give: nothing can be inferred."
+                return f"No ensemble of {paper} is shipped; ./reproduce ensemble {paper} simulates one."
+            return f"The ensemble of {paper} has no published number, so no testbed can be inferred."
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
         of = self.table("ensemble_papers")
@@ -185,7 +185,7 @@ class Findings:
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
         ax.set(xlim=(-0.2, 1.2), xticks=[], xlabel="within the plausible range")
-        ax.grid(visible=False)  # it would strike the numbers through
+        ax.grid(visible=False)  # its lines would cross the numbers
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
         drawn = f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
@@ -193,7 +193,7 @@ class Findings:
         return figure
 
     def _labels(self, assumptions: Iterable[str]) -> list[str]:
-        """A label each; where two are the same, with the traffic, the protocol or the experiment whose value it is."""
+        """Labels of assumptions; equal ones get the traffic, the protocol or the experiment that has the value."""
         labels = [self._label(name) for name in assumptions]
         return [
             f"{label}, {name.split('.')[1]}" if labels.count(label) > 1 and name.startswith(_OWNED) else label
@@ -215,7 +215,7 @@ def _sure(row: pd.Series) -> str:
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
-    """One assumption as bars from 0, the least drawn value, to 1, the largest; by the logarithm where it spans decades."""
+    """One assumption as bars between 0, the smallest drawn value, and 1, the largest; logarithmic if it spans decades."""
     ends = row[["prior_low", "prior_high"]].to_numpy(dtype=float)
     logs = ends[0] > 0 and ends[1] / ends[0] > 8
 

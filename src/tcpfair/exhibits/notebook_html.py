@@ -1,7 +1,7 @@
-"""An executed notebook as one HTML page that asks no network for anything: its equations are MathML, which browsers draw.
+"""An executed notebook as one HTML page that needs no network: its equations are MathML, which browsers draw.
 
-nbconvert's own page loads MathJax, require.js and mermaid from elsewhere. The last two serve widgets and diagrams, which the
-notebooks that become pages do not have; what MathJax would do in the browser is done here, once, while the page is made.
+nbconvert's own page loads MathJax, require.js and mermaid from other hosts. The last two serve widgets and diagrams, which the
+converted notebooks do not have. The conversion that MathJax would do in the browser is done here once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from tcpfair.verdicts.typeset import without_roots
 _TEMPLATE = "offline.html.j2"
 _EMPTIED = ("html_head_js", "jupyter_widgets", "html_head_js_mathjax", "html_head_js_mermaidjs")
 _BLOCKS = "".join(f"{{% block {name} %}}{{% endblock %}}" for name in _EMPTIED)
-_ICON = re.compile(r"^\s*--jp-icon-.*\n", re.MULTILINE)  # of JupyterLab's buttons, a tenth of a page that has none
+_ICON = re.compile(
+    r"^\s*--jp-icon-.*\n", re.MULTILINE
+)  # JupyterLab's buttons, which the page does not have; a tenth of its size
 
 
 def page(executed: NotebookNode, title: str) -> str:
@@ -32,7 +34,7 @@ def page(executed: NotebookNode, title: str) -> str:
 
 
 def mathml(latex: str, display: str = "inline") -> str:
-    """LaTeX as MathML; ``display`` is ``inline`` or ``block``. What cannot be converted stays as it is written."""
+    """LaTeX as MathML; ``display`` is ``inline`` or ``block``. LaTeX that cannot be converted is shown as code."""
     try:
         return convert(without_roots(latex), display=display)
     except Exception:  # the converter's errors have no common base; a wrong formula must not stop a page
@@ -40,7 +42,7 @@ def mathml(latex: str, display: str = "inline") -> str:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown as nbconvert renders it, but for equations."""
+    """Markdown as nbconvert renders it, except for equations."""
 
     def inline_math(self, body: str) -> str:
         return mathml(body)

@@ -1,4 +1,4 @@
-"""Numbers as a table that a notebook shows or works with."""
+"""Numbers as a table for notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tcpfair.verdicts.printed import parse_key
 def cells(numbers: pd.DataFrame, *metrics: str) -> pd.DataFrame:
     """Numbers as a table: a row for each key, whose parts are the levels of the index, and a column for each metric.
 
-    ``metrics`` names those that are wanted, all when none are named. Parts and values that are numbers become numbers.
+    ``metrics`` selects metrics, by default all. Parts and values that are numbers become numbers.
     """
     chosen = numbers[numbers["metric"].isin(metrics)] if metrics else numbers
     if chosen.empty:
@@ -22,6 +22,6 @@ def cells(numbers: pd.DataFrame, *metrics: str) -> pd.DataFrame:
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:
-    """The column as numbers where it has nothing else."""
+    """The column as numbers if it has only numbers."""
     numeric = pd.to_numeric(column, errors="coerce")
     return numeric if numeric.notna().equals(column.notna()) else column

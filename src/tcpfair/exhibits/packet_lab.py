@@ -37,7 +37,7 @@ def frame(layout: Layout, fragment: str, linked: bool = False) -> HTML:
 
 
 def of_run(values: dict[str, Any]) -> HTML:
-    """The page with ``scenario`` and ``seed`` of a run, in a fragment such as ``static/copy.js`` writes."""
+    """The page with ``scenario`` and ``seed`` of a run, in a fragment as ``static/copy.js`` writes it."""
     side = {**values, "seed": str(values["seed"])}
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = packer.compress(json.dumps([side]).encode()) + packer.flush()

@@ -1,4 +1,4 @@
-"""Files of an exhibit: figures as SVG and PNG, tables as HTML, everything drawn as CSV; and what a notebook shows."""
+"""Files of an exhibit: figures as SVG and PNG, tables as HTML, all drawn data as CSV; and their display in notebooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CSS = """
 .exhibit .note { color: #767676; font-size: 80%; margin: .4em 0; }
 .exhibit p { margin: .5em 0; max-width: 52em; }
 """
-_LINE = 60  # letters that go into the width of a figure
+_LINE = 60  # letters in the width of a figure
 _NAMES = {"fig": "Figure", "tab": "Table"}
 
 
@@ -38,7 +38,7 @@ def heading(exhibit: Exhibit) -> str:
 
 
 def corner_text(source: str, drawn: Drawn) -> str:
-    """``source: bundled, 20 runs`` and what the kind adds; closed forms have no source."""
+    """``source: bundled, 20 runs`` and the note of the kind; closed forms have no source."""
     runs = f"{drawn.n_runs} run{'s' if drawn.n_runs != 1 else ''}"
     parts = [f"source: {source}, {runs}"] if drawn.n_runs else []
     return "; ".join([*parts, drawn.note] if drawn.note else parts)
@@ -59,7 +59,7 @@ def page_html(exhibit: Exhibit, body: str) -> str:
 
 
 def body_of(exhibit: Exhibit, page: str) -> str:
-    """What `page_html` put a page around."""
+    """The body that `page_html` put into a page."""
     before, after = _around(exhibit)
     return page.removeprefix(before).removesuffix(after)
 

@@ -1,4 +1,4 @@
-"""What a paper's notebook calls: ``show`` draws one exhibit, ``ledger`` sums up."""
+"""The interface for a paper's notebook: ``show`` draws one exhibit, ``ledger`` sums up."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Paper(Board):
     computes_numbers = False
 
     def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Mapping[str, str] = False) -> None:
-        """``keep`` may give folders for the exhibits to draw; the others are then shown as an earlier run left them."""
+        """``keep`` may map exhibits to the folders to draw them into; the others are then shown from an earlier run."""
         super().__init__(context.layout, keep is not False)
         self.kept = None if isinstance(keep, bool) else {short_id(name): Path(folder) for name, folder in keep.items()}
         self.context = context
         of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
         self.only = {short_id(name) for name in of_this_paper}
         self.draws_all = not only
-        self.recording = ""  # the user's own, for `beside`
+        self.recording = ""  # the user's recording, for `beside`
 
     @classmethod
     def open(
@@ -65,9 +65,9 @@ class Paper(Board):
     def show(self, name: str) -> pd.DataFrame:
         """Draw the exhibit (``fig08`` or ``ogura.fig8``) and display it; with `keep` write its files and its record.
 
-        Returns what is drawn: the curves of a figure, or its numbers, which `cells` of `tcpfair.exhibits.numbers` puts into
-        columns; no rows of what is not requested. The reason why an exhibit cannot be drawn is displayed and recorded, not
-        raised. Raises InputError when there is no such exhibit.
+        Returns the drawn data: the curves of a figure, or its numbers, which `cells` of `tcpfair.exhibits.numbers` puts into
+        columns; without rows for an exhibit that is not requested. If an exhibit cannot be drawn, the reason is displayed and
+        recorded, not raised. Raises InputError for an unknown exhibit.
         """
         exhibit = self._find(name)
         if not (self.draws_all or short_id(exhibit.id) in self.only):
@@ -91,41 +91,39 @@ class Paper(Board):
         return self._scratch
 
     def _show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
-        """Display an exhibit from the files that an earlier run left, and return what is drawn."""
+        """Display an exhibit from the files of an earlier run; returns the drawn data."""
         files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
         self._display(exhibit, title, files, self.verdict(exhibit, self._numbers(exhibit)))
         return rows(files)
 
     def _numbers(self, exhibit: Exhibit) -> pd.DataFrame:
-        """The numbers of an exhibit as the workflow computed them, or as they are now where it did not."""
+        """The numbers of an exhibit as the workflow computed them, or computed now if it did not."""
         path = record.place(self.layout, "numbers", exhibit.id, ".csv")
         return read_numbers(path) if path.is_file() else rounded(numbers_of(self.context, exhibit).table)
 
     def beside(self) -> pd.DataFrame:
-        """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one say how.
+        """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one, explain how.
 
-        Returns the numbers drawn. Raises InputError when the recording is like another paper's experiment, or refused.
+        Returns the drawn numbers. Raises InputError when the recording resembles another paper's experiment, or is refused.
         """
         from tcpfair.exhibits.recordings.beside import figure_like
         from tcpfair.exhibits.recordings.board import open_raw
         from tcpfair.exhibits.recordings.recording import NotInTraceError
 
         if not self.recording:
-            print(
-                'a recording of your own stands here with trace = "data/raw/NAME"; ./reproduce import brings it there'
-            )
+            print('set trace = "data/raw/NAME" to show your own recording here, after ./reproduce import')
             return no_numbers()
         raw = open_raw(self.recording)
         for recording in raw.recordings:
-            with suppress(NotInTraceError):  # the board says why
+            with suppress(NotInTraceError):  # the board shows the reason
                 if (like := figure_like(recording)).paper != self.context.paper.paper:
                     raise InputError(f"{recording.path}: is like {like.paper}'s experiment; open that paper's notebook")
         return raw.show("beside")
 
     def lab(self, experiment: str, replicate: int = 0, **point: Any) -> HTML:
-        """The packet lab with one run of an experiment; an axis of the grid that ``point`` leaves out has its first value.
+        """The packet lab with one run of an experiment; axes of the grid that ``point`` omits have their first value.
 
-        Raises InputError when the experiment has no such run.
+        Raises InputError for an unknown run.
         """
         chosen = self._experiment(experiment)
         for axis, value in point.items():
@@ -150,18 +148,18 @@ class Paper(Board):
         counted = printed.count_within(self.context.compared(numbers), exhibit.id)
         return f"{counted}." if counted.total else ""
 
-    # --- what exhibits are made from -----------------------------------------------------------------------------
+    # --- inputs of exhibits ---------------------------------------------------------------------------------------
 
     def trace(self, experiment: str) -> Trace:
         """The trace of an experiment: its runs, flows, samples, link and events as tables.
 
-        Raises InputError when there is no such experiment, or with the command that makes it when it is missing.
+        Raises InputError for an unknown experiment, and for a missing trace, with the command that simulates it.
         """
         self._experiment(experiment)
         return self.context.trace(experiment)
 
     def metrics(self, experiment: str) -> pd.DataFrame:
-        """What the library measures of an experiment: a row for each run, flow (0: all together) and metric.
+        """The metrics of an experiment: a row for each run, flow (0: all together) and metric.
 
         Raises InputError as `trace` does.
         """
@@ -169,7 +167,7 @@ class Paper(Board):
         return self.context.metrics(experiment)
 
     def window_s(self, experiment: str) -> tuple[float, float]:
-        """From when to when on the clock of a run, in s, the samples of an experiment count."""
+        """Start and end, in s, of the time in which the samples of an experiment count."""
         window_s = self._experiment(experiment).window_s
         if window_s is None:
             raise InputError(f"experiment {experiment!r}: it has no window_s, all samples count")
@@ -178,13 +176,13 @@ class Paper(Board):
 
     @property
     def config(self) -> PaperConfig:
-        """What the paper ran, as config/papers/ has it."""
+        """The paper's configuration in config/papers/."""
         return self.context.paper
 
     def value(self, name: str) -> Any:
         """A value of the paper's settings or analysis, such as the capacity or a threshold, as configured.
 
-        Raises InputError when there is no such value.
+        Raises InputError for an unknown value.
         """
         known = self.config.settings | self.config.analysis
         if name not in known:
@@ -200,7 +198,7 @@ class Paper(Board):
     # --- ledger --------------------------------------------------------------------------------------------------
 
     def ledger(self) -> None:
-        """Display every exhibit of the paper with its state, and the printed numbers that are not met."""
+        """Display every exhibit of the paper with its state, and the published numbers outside tolerance."""
         exhibits, records = self.context.paper.exhibits, record.read_all(self.layout, self.context.paper.paper)
         states = {e.id: records[e.id].status if e.id in records else "pending" for e in exhibits}
         built = {e.id: self._numbers(e) for e in exhibits if states[e.id] == "built"}

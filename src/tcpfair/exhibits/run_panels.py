@@ -1,6 +1,6 @@
 """A `tcpfair.Run` over time: windows, queue, goodput, J(t) and U_n(t), a column for each of its runs; or its numbers by an axis.
 
-The class is above this room, which is why it is not named in hints.
+Type hints do not name the class, because it is in a room above this one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OVER_TIME = ("cwnd_pkts", "queue_pkts", "goodput_t_mbps", "jfi_t", "nru_t_db")
 
 
 def draw(run: Any, labels: Mapping[str, str]) -> Figure:
-    """A column for each run, on common axes; of more than `MOST_COLUMNS`, goodput of each flow and J against the last axis."""
+    """A column for each run, on common axes; for more than `MOST_COLUMNS` runs, goodput and J against the last axis."""
     with style.applied():
         return _over_time(run, labels) if len(run.members) <= MOST_COLUMNS else _by_axis(run, labels)
 
@@ -59,11 +59,11 @@ def _draw(axes: list[Axes], one: Any) -> None:
     fair.set_ylim(0, 1.05)
     nru.axhline(0, color=style.GREY, lw=0.6)
     for ax in axes:
-        ax.axvspan(0, one.window_s[0], color=style.FAIR_BAND, lw=0)  # what the averages leave out
+        ax.axvspan(0, one.window_s[0], color=style.FAIR_BAND, lw=0)  # excluded from the averages
 
 
 def _by_axis(run: Any, labels: Mapping[str, str]) -> Figure:
-    """Each run a point; runs that differ in other axes than the last share its place."""
+    """A point for each run; runs that differ only in other axes than the last have the same x."""
     name, values = list(run.axes.items())[-1]
     x = np.tile(np.arange(len(values)), len(run.members) // len(values))
     figure, [[rates], [fair]] = style.new_figure(2, 1, style.PAGE_IN, 4.4, sharex=True)

@@ -1,4 +1,4 @@
-"""What a packet and a run cost, along numbers of flows, rates and durations."""
+"""The cost of a packet and of a run over the number of flows, the rate and the duration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from tcpfair.exhibits import style
 from tcpfair.units import BPS_PER_MBPS
 
-# what curves go along: title of the axis and the unit in its field
+# x axes of curves: title and unit, by field
 _AXES = {"flows": ("flows", 1.0), "capacity_bps": ("rate (Mb/s)", BPS_PER_MBPS), "duration_s": ("duration (s)", 1.0)}
 _COSTS = {"ns_per_packet": ("processor time (ns/packet)", 1.0), "memory_bytes": ("memory of the run (MB)", 1e6)}
 _MARKERS = "o^"
@@ -19,7 +19,7 @@ _HEADROOM = 1.8  # for the legend
 
 
 def draw_scale(costs: pd.DataFrame, labels: Mapping[str, str], over: Mapping[str, str], note: str) -> Figure:
-    """Time per packet above, memory below; a column for each field that curves go along.
+    """Time per packet above, memory below; a column for each field on an x axis.
 
     ``costs`` has the columns curve, ns_per_packet, memory_bytes and the fields; ``labels`` and ``over`` give for each curve
     its name and its field.

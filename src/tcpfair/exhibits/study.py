@@ -17,19 +17,19 @@ from tcpfair.exhibits import style
 from tcpfair.measures.shown import of_metric
 from tcpfair.runs.study import Study
 
-_PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # what is shown where the file does not say
-_MOST_VALUES = 8  # of an axis; one with more is cut into as many parts with equal numbers of runs
+_PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # metrics to show by default
+_MOST_VALUES = 8  # of an axis; one with more is divided into this number of parts with equal numbers of runs
 _MOST_PANELS, _MOST_LINES = 6, 12
 _PANELS_A_ROW = 3
-_LOG_FROM = 8.0  # the largest value of an axis over the smallest, from which it is drawn in the logarithm
+_LOG_FROM = 8.0  # ratio of the largest to the smallest value of an axis from which it is logarithmic
 _MARKERS = "osDv^P<>Xdph"
 _BAND = (0.1, 0.9)
-_MOST_BANDS = 3  # where more lines cross, bands would only hide each other; the table has their numbers
+_MOST_BANDS = 3  # with more lines, bands would hide each other; the table has their numbers
 COLUMNS = ["panel", "x_axis", "line", "x", "median", "low", "high", "runs"]
 
 
 class Panel(NamedTuple):
-    """One panel: its title, the axis that it goes along, and the runs that it is of."""
+    """One panel: its title, its x axis, and its runs."""
 
     title: str
     x: str
@@ -39,8 +39,8 @@ class Panel(NamedTuple):
 def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figure, pd.DataFrame]:
     """The figure, and the numbers in it as a table of `COLUMNS`.
 
-    ``runs`` has a row for each run: the axes of the study, the metrics, and ``refused``. Without a word of the file on it, there
-    is a panel for each axis of numbers, with all others mixed, and a line for each value of the first axis of names.
+    ``runs`` has a row for each run: the axes of the study, the metrics, and ``refused``. By default, each axis of numbers has a
+    panel, with all other axes mixed, and a line for each value of the first axis of names.
     Raises InputError for a metric that is missing.
     """
     asked = study.file.figure
@@ -86,7 +86,7 @@ def _n_parts(runs: pd.DataFrame, axis: str | None) -> int:
 
 
 def _cut(n: int, most: int, what: str) -> str:
-    """What has no place in the figure, in words."""
+    """A note on values that are not in the figure."""
     return f"; the first {most} of {n} {style.plain(what)}" if n > most else ""
 
 
@@ -100,7 +100,7 @@ def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) 
 
 
 def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
-    """Draw a panel; the rows of its numbers."""
+    """Draw a panel; returns the rows of its numbers."""
     rows = []
     groups = list(itertools.islice(_parts(panel.runs, lines), _MOST_LINES)) if lines else [("", 0.0, panel.runs)]
     is_log = False
@@ -131,7 +131,7 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
 
 
 def _parts(runs: pd.DataFrame, axis: str) -> Iterator[tuple[str, float | str, pd.DataFrame]]:
-    """Runs with one value of an axis after another, or one part of its range: a label, its place, the runs."""
+    """The runs for each value of an axis, or for each part of its range: label, place, runs."""
     column = runs[axis]
     if not pd.api.types.is_numeric_dtype(column) or column.dtype == bool:
         for value in column.unique():

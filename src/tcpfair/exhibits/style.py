@@ -1,4 +1,4 @@
-"""The look of all figures: one colour and marker per protocol, fonts, the corner note, bytes that do not change."""
+"""The style of all figures: one colour and marker per protocol, fonts, the corner note, reproducible bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tcpfair.errors import InputError
 if TYPE_CHECKING:
     from IPython.display import Image
 
-# The palette of Okabe and Ito, which readers with any colour vision can tell apart.
+# The palette of Okabe and Ito, which readers with any colour vision can distinguish.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 FLOW_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)  # in the order of the flows
@@ -30,15 +30,15 @@ GREY = "#767676"
 FAIR_BAND = "#E8EFE8"
 
 COLUMN_IN, PAGE_IN = 4.6, 7.2
-LEAST_PT = 7  # no text is smaller
-POWERS_PT = LEAST_PT / 0.7  # of tick labels such as 10⁻²: their exponents are drawn at 0.7 of it
+LEAST_PT = 7  # size of the smallest text
+POWERS_PT = LEAST_PT / 0.7  # for tick labels such as 10⁻², whose exponents are drawn at 0.7 of the size
 POINTS_PER_IN = 72
 SHOWN_WIDTH_PX = 96  # per inch of a figure, in notebooks
 PNG_DPI = 150
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # a legend to the right of its panel
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind a text that lines would cross
-_FROM = {1: "bottom", -1: "top"}  # of a text that is moved away from an edge
-_PLACE_DECIMALS = 12  # of the places of panels, in shares of the figure
+_FROM = {1: "bottom", -1: "top"}  # alignment of a text that is moved away from an edge
+_PLACE_DECIMALS = 12  # of the positions of panels, as shares of the figure
 
 
 class Look(NamedTuple):
@@ -96,9 +96,9 @@ _RC = {
 
 @contextmanager
 def applied() -> Iterator[None]:
-    """The style for the duration of a ``with`` block, around drawing and saving, whatever the user's own style is.
+    """The style for a ``with`` block around drawing and saving, independent of the user's style.
 
-    Cyclic garbage is collected afterwards: a figure is full of cycles, and none of them is garbage before it is saved.
+    Garbage collection is off in the block: figures are full of cycles, which become garbage only after saving.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -120,12 +120,12 @@ def look(protocol: str) -> Look:
 
 
 def plain(text: str) -> str:
-    """A user's text, drawn as written: matplotlib would read what is between dollars as a formula."""
+    """A user's text, drawn as written: matplotlib would read text between dollar signs as a formula."""
     return text.replace("$", r"\$")
 
 
 def shades(n: int) -> list[str]:
-    """``n`` colours from dark to light for the values of an ordered variable, distinct in print and to any eye."""
+    """``n`` colours from dark to light for the values of an ordered variable, distinct on paper and for any colour vision."""
     colormap = mpl.colormaps["viridis"]
     return [mpl.colors.to_hex(colormap(0.8 * i / max(n - 1, 1))) for i in range(n)]
 
@@ -141,7 +141,7 @@ class _Layout(ConstrainedLayoutEngine):
 
 
 class _Figure(Figure):
-    """A figure that is laid out before it is saved, as matplotlib asks, and drawn once: not a second time for the layout."""
+    """A figure that is laid out before it is saved, as matplotlib requires, but drawn only once."""
 
     def draw(self, renderer: RendererBase) -> None:
         layout = self.get_layout_engine()
@@ -151,7 +151,7 @@ class _Figure(Figure):
             super().draw(renderer)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """How a notebook shows it, and how wide."""
+        """The image for a notebook, with its width."""
         with applied():
             return as_png(self), {"width": round(SHOWN_WIDTH_PX * self.get_figwidth())}
 
@@ -159,16 +159,16 @@ class _Figure(Figure):
 def new_figure(
     rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure and its axes, ``[row][column]``; made without pyplot, so nothing is left behind."""
+    """A figure and its axes, ``[row][column]``; made without pyplot, so no global state remains."""
     width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)
-    # the lowest strip belongs to the corner note
+    # the lowest strip is for the corner note
     layout = _Layout(rect=(0, 0.15 / height_in, 1, 1 - 0.15 / height_in))
     figure = _Figure(figsize=(width_in, height_in), layout=layout)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared).tolist()
 
 
 def corner_note(figure: Figure, note: str) -> None:
-    """Which source, how many runs: small and grey at the lower right."""
+    """Source and number of runs, small and grey at the lower right."""
     figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=LEAST_PT, color=GREY)
 
 
@@ -178,7 +178,7 @@ def legend_above(figure: Figure, handles: Sequence[Any], columns: int = 0) -> No
 
 
 def note(ax: Axes, text: str, at: Sequence[Any], offset: tuple[float, float] = (0, 0), **look: Any) -> None:
-    """Small text at a place in data coordinates, moved by an offset in points."""
+    """Small text at data coordinates, moved by an offset in points."""
     ax.annotate(text, at, offset, textcoords="offset points", **{"fontsize": 7.5, **look})
 
 
@@ -188,12 +188,12 @@ def printed_handle(label: str = "printed") -> Line2D:
 
 
 def aside(ax: Axes, points: float) -> Transform:
-    """Data coordinates moved to the right, so that marks at one place can be told apart. See `counted`."""
+    """Data coordinates moved to the right, so that marks at one place can be distinguished. See `counted`."""
     return ax.transData + ScaledTranslation(points / POINTS_PER_IN, 0, ax.figure.dpi_scale_trans)
 
 
 def counted(ax: Axes, x: Sequence[float], *ys: Sequence[float]) -> None:
-    """Make the limits reach what is drawn `aside`, which matplotlib leaves out of them."""
+    """Extend the limits to points that are drawn `aside`, which matplotlib ignores."""
     for y in ys:
         ax.update_datalim(np.column_stack([x, y]).astype(float))
     ax.autoscale_view()
@@ -212,14 +212,14 @@ def nested(n: int, widest: float, least: float) -> list[float]:
 def draw_printed(
     ax: Axes, x: Sequence[float], y: Sequence[float], like: Look, label: str | None = None, points: float = 0.0
 ) -> None:
-    """Printed values as hollow markers in the colour of what they are compared with, ``points`` to the right of it."""
+    """Published values as hollow markers in the colour of the compared series, ``points`` to the right of it."""
     hollow = {"ls": "", "marker": like.marker, "mfc": "white", "mec": like.color, "mew": 1.1, "ms": 5.5, "zorder": 4}
     ax.plot(x, y, **hollow, label=label, transform=aside(ax, points))
     counted(ax, x, y)
 
 
 def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, points: float = 0.0) -> None:
-    """An arrowhead and the value at the edge of the axis for each point that the limits of y cut off."""
+    """An arrowhead and the value at the edge of the axis for each point outside the limits of y."""
     low, high = ax.get_ylim()
     for place, value in zip(x, y, strict=True):
         if low <= value <= high or not np.isfinite(value):
@@ -231,7 +231,7 @@ def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, po
 
 
 def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
-    """Titles ``(a) ...``, ``(b) ...`` as the papers number their panels."""
+    """Titles ``(a) ...``, ``(b) ...`` as in the papers."""
     for letter, ax, title in zip("abcdefghijkl", axes, titles, strict=False):
         ax.set_title(f"({letter}) {title}", loc="left")
 
@@ -247,8 +247,8 @@ def as_png(figure: Figure, origin: str = "") -> bytes:
 
 
 def as_image(figure: Figure) -> Image:
-    """A figure for a notebook: made without pyplot, IPython would show its name alone."""
-    from IPython.display import Image  # a user of the library need not have it
+    """A figure for a notebook; IPython would show only the name of a figure without pyplot."""
+    from IPython.display import Image  # optional for users of the library
 
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 

@@ -27,7 +27,7 @@ from tcpfair.runs.code import DIGEST_LENGTH, PACKAGE, Facts
 
 STEPS = "workflow/steps.py"
 EXHIBITS = "exhibits/paper.py"  # draws an exhibit, in the kernel of a notebook
-_KINDS = "exhibits/kinds"  # the drawings; an exhibit depends only on the module of its own one
+_KINDS = "exhibits/kinds"  # the drawings; an exhibit depends only on the module with its drawing
 # modules that are imported but not used where a paper's exhibits are shown: other drawings, and recordings
 _BESIDE_EXHIBITS = (
     f"{_KINDS}/__init__.py",

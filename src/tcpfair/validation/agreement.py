@@ -1,4 +1,4 @@
-"""Does the engine agree with another simulator? Means over replicates, their difference, and a verdict by fixed bars."""
+"""Agreement of the engine with another simulator: means over replicates, their difference, and a verdict by thresholds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ Explanations = Mapping[str, Mapping[str, str]]
 def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
     """Standard error of the difference of two means over ``n_a`` and ``n_b`` runs.
 
-    One run alone has no spread; it is lent that of the other side, whose runs are perturbed in the same way. NaN when
-    neither side has one.
+    A single run has no spread, so that of the other side is used, whose runs are perturbed in the same way. NaN if neither side
+    has one.
     """
     if not n_a or not n_b:
         return math.nan
@@ -44,10 +44,10 @@ def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
 
 
 def verdict(engine: float, tool: float, distance: float, bar: float, chance: float) -> str:
-    """How two means compare: ``distance`` against ``bar``, in the same unit, and against what ``chance`` does.
+    """The verdict on two means from their ``distance``, the threshold ``bar`` and the effect of ``chance``, in one unit.
 
-    within: at most the bar; undecided: above it, but chance does as much, so that more runs are needed; beyond: neither,
-    or only one side has a value; no value: no side has one.
+    within: at most the threshold; undecided: above it, but not above chance, so more runs are needed; beyond: above both, or
+    only one side has a value; no value: neither side has one.
     """
     if math.isnan(engine) and math.isnan(tool):
         return NO_VALUE
@@ -68,7 +68,7 @@ def compare(
 ) -> pd.DataFrame:
     """A row for each algorithm and metric of one experiment: the engine, the tool, their difference and the verdict.
 
-    ``window_s`` is the time in which the tool's runs were measured, by default that of its whole validation.
+    ``window_s`` is the time in which the tool's runs were measured, by default that of its complete validation.
     """
     window_s = window_s or whole(config, tool).window(config, experiment)
     at = np.isclose(engine_runs[["from_s", "until_s"]].to_numpy(dtype=float), window_s).all(axis=1)
@@ -81,7 +81,7 @@ def compare(
 
 
 def _means(runs: pd.DataFrame, side: str, measures: Sequence[str]) -> pd.DataFrame:
-    """Mean, its standard deviation over runs and standard error, and the runs that have a value: by algorithm and metric."""
+    """Mean, standard deviation over runs, standard error and number of runs with a value, by algorithm and metric."""
     order = pd.CategoricalDtype(measures)
     values = runs[["label", *measures]].melt("label", var_name="metric").astype({"metric": order, "value": float})
     found = of_runs(values.rename(columns={"label": "algorithm"}), ["algorithm", "metric"])
@@ -91,7 +91,7 @@ def _means(runs: pd.DataFrame, side: str, measures: Sequence[str]) -> pd.DataFra
 
 
 def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | str]:
-    """Difference, its standard error, bar and verdict of one row."""
+    """Difference, its standard error, threshold and verdict of one row."""
     name, engine, other = row["metric"], row["engine_mean"], row["tool_mean"]
     difference = engine - other
     se = difference_se(row["engine_sd"], row["engine_runs"], row["tool_sd"], row["tool_runs"])
@@ -99,7 +99,7 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
     if f"bar_{name}" in config.analysis:
         bar = config.analysis_value(f"bar_{name}") * (abs(other) if MEASURES[name].relative else 1.0)
         chance = config.analysis_value("standard_errors") * se
-        if name == "share":  # which has to agree more closely where it hardly varies
+        if name == "share":  # must agree more closely where it hardly varies
             bar = float(np.fmin(bar, chance))
         outcome = verdict(engine, other, abs(difference), bar, chance)
     relative = difference / other if other else math.nan
@@ -115,7 +115,7 @@ def load_explanations(
     """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` matches any of them.
 
     ``kernels`` are the configurations of kernels by kind of validation, which have other scenarios. Raises InputError for a key
-    that fits no row of the table.
+    without a row in the table.
     """
     explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
     rows = dict.fromkeys(TOOLS, _rows(config))
@@ -142,7 +142,7 @@ def _rows(config: PaperConfig) -> list[str]:
 
 
 def explained(rows: pd.DataFrame, explanations: Explanations) -> pd.DataFrame:
-    """The rows with an explanation for each that is beyond its bar: the last line of the file that fits, or ``unexplained``."""
+    """The rows with an explanation for each one beyond its threshold: the last matching line, or ``unexplained``."""
 
     def explanation(row: Mapping) -> str:
         if row["verdict"] != BEYOND:
@@ -158,7 +158,7 @@ def row_name(row: Mapping) -> str:
 
 
 def rounded(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table as it is stored, to a fixed count of significant digits."""
+    """The table as stored, rounded to a fixed number of significant digits."""
     return rounded_table(rows, _ROUNDED)
 
 
@@ -166,7 +166,7 @@ def rounded(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def far_off(config: PaperConfig, rows: pd.DataFrame) -> list[str]:
-    """One line for each quick run that a right scenario would not give, by separate bars."""
+    """One line for each quick run beyond the (separate) threshold for a correct scenario."""
     found = []
     for row in rows.to_dict("records"):
         name = f"quick_{row['metric']}"

@@ -1,7 +1,7 @@
-"""The runs that the validation needs of each simulator, in parts, and what each part gave.
+"""The runs of each simulator for the validation, in parts, and their results.
 
-A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.runs.shards`) below
-``results/validation/shards``, whose name has the digest of what it was made from.
+A part is all runs of one algorithm in one experiment. Its results are a shard (`tcpfair.runs.shards`) below
+``results/validation/shards``, whose name has the digest of its inputs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "uni
 
 @dataclass(frozen=True)
 class Results:
-    """What a simulator gave: a row of measures for each run and window, and some windows over time."""
+    """Results of a simulator: a row of measures for each run and window, and some windows over time."""
 
     runs: pd.DataFrame
     curves: pd.DataFrame
@@ -37,9 +37,9 @@ class Results:
 
 @dataclass(frozen=True)
 class Part:
-    """All runs of one algorithm in one experiment by one simulator, the folder of shards, and what its results are made from.
+    """All runs of one algorithm in one experiment by one simulator, the folder of shards, and the inputs of its results.
 
-    ``replicates`` names some of its runs, where it is not about all.
+    ``replicates`` names a selection of its runs; empty for all.
     """
 
     kind: str
@@ -64,15 +64,15 @@ class Part:
 
     @property
     def file(self) -> Path:
-        """The shard, which exists when its runs are done."""
+        """The shard, which exists if its runs are finished."""
         return self.place / f"{self.shard_name}{shards.SUFFIX}"
 
     def is_kept(self) -> bool:
-        """Whether its runs are done."""
+        """Whether its runs are finished."""
         return self.file.is_file()
 
     def kept(self) -> Results:
-        """What the runs gave. Raises InputError when something else is kept, as after an edit during a run."""
+        """The stored results. Raises InputError if they are missing, for example after an edit during a run."""
         if not self.is_kept():
             raise InputError(
                 f"{self.backend}: {self.name}: its settings or code have changed; run ./reproduce validate again"
@@ -81,7 +81,7 @@ class Part:
         return Results(runs.to_pandas(), pd.DataFrame(about["curves"]))
 
     def keep(self, runs: pd.DataFrame, curves: pd.DataFrame) -> None:
-        """Keep what the runs gave, for `kept`."""
+        """Store the results of the runs for `kept`."""
         table = pa.Table.from_pandas(runs, preserve_index=False)
         shards.write(self.file, table, {"curves": curves.to_dict("list")})
 
@@ -103,7 +103,7 @@ def store_of(layout: Layout) -> Path:
 
 
 def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experiments: Iterable[str]) -> list[Part]:
-    """The parts of some experiments in one simulator; of the guest, a part for each run."""
+    """The parts of some experiments in one simulator; for the guest, a part for each run."""
     selection = chosen(config, kind, backend)
     origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
     found = []
@@ -118,34 +118,34 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
             if backend == ENGINE:
                 made_from["code"] = part(store.code_behind(store.asked(specs)))
             whole = Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), made_from)
-            # a kill of the guest loses a run, not all of an algorithm
+            # a kill of the guest loses one run, not all runs of an algorithm
             one_by_one = (replicates(whole, spec.replicate, spec.replicate + 1) for spec in specs)
             found += one_by_one if backend == GUEST else [whole]
     return found
 
 
 def replicates(whole: Part, first: int, end: int) -> Part:
-    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a separate shard."""
+    """A part with only the replicates from ``first`` to before ``end`` of another part, stored in a separate shard."""
     specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
     own = part([spec.key for spec in specs])
     return replace(whole, specs=specs, replicates=f"_{first}_{end}", made_from={**whole.made_from, "scenarios": own})
 
 
 def expected_s(each: Part, pkts_per_s: float) -> float:
-    """Seconds that a part takes on one core."""
+    """Expected seconds of a part on one core."""
     if each.backend == ENGINE:
         return sum(expected_pkts(spec.scenario) for spec in each.specs) / pkts_per_s
     return simulator(each.backend).estimate_s(each.specs)
 
 
 def make(config: PaperConfig, wanted: Part) -> None:
-    """Run a part and keep what it gave."""
+    """Run a part and store its results."""
     trace = simulator(wanted.backend).simulate_runs(config, wanted.experiment, wanted.specs)
     wanted.keep(*measured(config, wanted.experiment, trace, wanted.windows_s))
 
 
 def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) -> Results:
-    """What all parts of an experiment gave, in one table of runs and one of curves."""
+    """The results of all parts of an experiment, in one table of runs and one of curves."""
     kept = [each.kept() for each in of_experiment]
     curves = [results.curves for results in kept if len(results.curves)]
     return Results(
@@ -155,5 +155,5 @@ def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) 
 
 
 def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """The rows of some tables; a table with ``columns`` and no row where there are none."""
+    """The rows of some tables; without any, an empty table with ``columns``."""
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

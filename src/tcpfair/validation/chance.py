@@ -1,7 +1,7 @@
-"""Is the engine within chance of another simulator? Flow by flow in random dumbbells, and seed by seed without jitter.
+"""Differences between the engine and another simulator beyond chance: by flow in random dumbbells, by seed without jitter.
 
-In `agreement` a fixed bar decides. Here, where no mix was chosen and windows are of a few packets, the question is how many
-flows differ by more than the runs of one setting do among themselves: of two simulators that are the same, a flow in twenty.
+In `agreement` a fixed threshold decides. Random dumbbells have arbitrary mixes and windows of a few packets, so flows are counted
+that differ by more than the runs of one setting do. For two equal simulators this is one flow in twenty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import MOST_FLOWS
 
-FEW_PKTS = 10  # below it whole windows, timeouts and the lack of duplicates decide
+FEW_PKTS = 10  # below it, integer windows, timeouts and the lack of duplicate ACKs dominate
 FLOW_COLUMNS = [
     *("tool", "experiment", "label", "flow", "algorithm", "rtt_ms", "capacity_bps", "buffer_pkts", "flows"),
     *("engine_mean", "engine_sd", "engine_runs", "tool_mean", "tool_sd", "tool_runs", "difference", "p"),
@@ -40,9 +40,9 @@ def paired_experiments(config: PaperConfig) -> list[str]:
 
 
 def welch_p(a: np.ndarray, b: np.ndarray) -> float:
-    """Two-sided probability that two samples with unequal spreads have one mean (Welch's t test).
+    """P-value of Welch's t test, two-sided, for equal means of two samples with unequal variances.
 
-    Without any spread it is 1 where they are equal, else 0; NaN with fewer than two values on a side.
+    Without any spread it is 1 for equal samples, else 0; NaN with fewer than two values on a side.
     """
     if len(a) < 2 or len(b) < 2:
         return math.nan
@@ -52,7 +52,7 @@ def welch_p(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Confidence interval of the difference of two means, a less b, with unequal spreads (Welch).
+    """Confidence interval of the difference of two means, a - b, with unequal variances (Welch).
 
     The point itself without any spread; infinite with fewer than two values on a side.
     """
@@ -73,7 +73,7 @@ def _side(name: str, values: np.ndarray) -> dict[str, float]:
 def flows(
     config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """A row for each flow of the drawn dumbbells that the tool has run: shares and windows in both, and how likely."""
+    """A row for each flow of the drawn dumbbells that the tool has run: shares and windows in both, and the p-value."""
     rows = []
     settings = drawn.table(config, experiment)
     engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs, tool_runs))
@@ -95,8 +95,8 @@ def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFram
 
     The margin of a flow is ``drawn_margin`` or ``drawn_margin_relative`` of the tool's share, whichever is larger.
     equivalent: the interval of every flow's difference is within the margin. different: that of one flow is outside, at a
-    confidence corrected for the number of flows (Bonferroni). undecided: neither. The row's flow is the one that decides:
-    the interval that reaches furthest beyond its margin.
+    confidence corrected for the number of flows (Bonferroni). undecided: neither. The row's flow is the one that decides, whose
+    interval extends furthest beyond its margin.
     """
     confidence, least = config.analysis_value("drawn_confidence"), config.analysis_value("drawn_margin")
     shares = (f"share_{number}" for number in range(1, MOST_FLOWS + 1))
@@ -128,8 +128,8 @@ def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
 
 
 def tally(config: PaperConfig, rows: pd.DataFrame, by: str) -> pd.DataFrame:
-    """For each value of a column of `flows`: how many flows differ beyond chance, and by how much; and the bar of an
-    experiment (NaN for other columns)."""
+    """For each value of a column of `flows`: number of flows that differ beyond chance, the median difference, and the
+    threshold of an experiment (NaN for other columns)."""
     found = []
     for what, own in rows.groupby(by, sort=False):
         beyond, distances = int((own["p"] < config.analysis_value("drawn_level")).sum()), own["difference"].abs()
@@ -149,7 +149,7 @@ def tally_lines(config: PaperConfig, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def by_window(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `flows` with a column ``window``: on which side of ten packets the tool's mean window is."""
+    """The rows of `flows` with a column ``window``: whether the tool's mean window is below `FEW_PKTS`."""
     few = np.where(rows["tool_window"].to_numpy(float) < FEW_PKTS, f"below {FEW_PKTS} packets", f"{FEW_PKTS} and more")
     return rows.assign(window=few)
 
@@ -157,8 +157,8 @@ def by_window(rows: pd.DataFrame) -> pd.DataFrame:
 def pairs(
     config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """A row for each algorithm of an experiment whose runs have the same starts in both: how the shares of flow 1 go
-    together over the seeds (Pearson; NaN where one side has no spread)."""
+    """A row for each algorithm of an experiment whose runs have the same starts in both: the correlation of the shares of
+    flow 1 over the seeds (Pearson; NaN if one side has no spread)."""
     rows = []
     both = engine_runs.merge(tool_runs, on=["label", "replicate"], suffixes=("", "_tool"))
     for label, own in both.groupby("label"):

@@ -1,8 +1,8 @@
-"""What the papers' claims become at the size of `tcpfair.validation.papers`: in the engine and on a Linux kernel.
+"""The papers' claims at the size of `tcpfair.validation.papers`: in the engine and on a Linux kernel.
 
-Four sources answer the same clauses from the same cells, through `tcpfair.verdicts.claims.registry.decide`: the engine's
-further runs at full size, its runs of both readings of the plan, and the guest's runs. From the first to the second changes the
-size, to the third the kernel and its hosts, to the fourth the implementation.
+The same clauses are decided on the same cells by `tcpfair.verdicts.claims.registry.decide` from four sources: the engine's
+further runs at full size, its runs of both readings of the plan, and the guest's runs. The second differs from the first in
+size, the third from the second in kernel and hosts, the fourth from the third in the implementation.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ DISCUSSED = "guest_claims.yaml"
 
 @dataclass(frozen=True)
 class Compared:
-    """The claims of all plans: their clauses, whose rows printed rows resemble, what is said of disagreements, and the
-    experiments that lack runs of the guest."""
+    """The claims of all plans: clauses, resemblances of published rows, explanations of disagreements, and the experiments
+    that lack runs of the guest."""
 
     judged: Sequence[Judged] = ()
     resembling: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -59,7 +59,7 @@ class Compared:
 
 
 class Judged(NamedTuple):
-    """The verdict on a claim by source, and a row of `CLAUSES` for each clause that the cells decide."""
+    """The verdict on a claim by source, and a row of `CLAUSES` for each clause that can be decided."""
 
     claim: Claim
     verdicts: Mapping[str, str]
@@ -94,7 +94,7 @@ class Source(NamedTuple):
 
 
 def sources(layout: Layout, scaled: Scaled, engine: Sequence[Part], samples: pd.DataFrame) -> dict[str, Source]:
-    """A paper's metrics by source; ``samples`` are the guest's. Raises InputError where runs of the guest are missing."""
+    """A paper's metrics by source; ``samples`` are the guest's. Raises InputError if runs of the guest are missing."""
     names = list(scaled.plan.experiments)
     kept = pd.concat([part.kept().runs for part in engine if part.experiment == scaled.paper], ignore_index=True)
     found = {FULL: Source(scaled.whole, Measured(_full(layout, scaled).__getitem__))}
@@ -120,7 +120,7 @@ def _full(layout: Layout, scaled: Scaled) -> dict[str, pd.DataFrame]:
 
 
 def judged(layout: Layout, paper: str, of: Mapping[str, Source]) -> list[Judged]:
-    """The claims of which the guest's cells decide a clause at least."""
+    """The claims with at least one clause that the guest's cells decide."""
     found = []
     for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
         if claim.experiments and set(claim.experiments) <= set(of[GUEST].config.experiments):
@@ -140,11 +140,11 @@ def _no_trace(experiment: str) -> None:
 
 
 def _has(claim: Claim, source: Source) -> bool:
-    """Whether a source has what the clauses of a claim read."""
+    """Whether a source has the cells of a claim's clauses."""
     function = claim_function(claim)
     try:
         return function is not None and bool(quantities(function, Evidence(claim, *source, _no_trace)))
-    except (InputError, KeyError):  # a trace, a metric or a cell that is not kept
+    except (InputError, KeyError):  # a trace, a metric or a cell that is not stored
         return False
 
 
@@ -164,11 +164,11 @@ def _judged(claim: Claim, of: Mapping[str, Source]) -> Judged:
 
 
 def differs(by_source: Mapping[str, Decided]) -> str:
-    """What makes the guest contradict the engine at full size on a clause; empty where it does not, or one is open.
+    """Why the guest contradicts the engine at full size on a clause; empty if it does not, or one is open.
 
-    The first step after which the engine says as the guest: `SIZE` or `KERNEL`. Else `CHANCE` where the guest's result is that of
-    some single runs of the engine as the kernel, and `IMPLEMENTATION` where no single run has it. That last is also told where
-    full size agrees.
+    The first step after which the engine agrees with the guest: `SIZE` or `KERNEL`. Otherwise `CHANCE` if some single runs of
+    the engine as the kernel have the guest's result, and `IMPLEMENTATION` if none has. `IMPLEMENTATION` is also returned if full
+    size agrees.
     """
     outcome = {source: one.outcome for source, one in by_source.items()}
     contrary = {HOLDS: FAILS, FAILS: HOLDS}
@@ -184,7 +184,7 @@ def differs(by_source: Mapping[str, Decided]) -> str:
 
 
 def discussions(layout: Layout, known: Sequence[str]) -> dict[str, str]:
-    """Claim -> what is to be said of a disagreement. Raises InputError for one of a claim that is not ``known``."""
+    """Claim -> explanation of a disagreement. Raises InputError for a claim that is not ``known``."""
     path = layout.validated / DISCUSSED
     found = load_yaml(path) if path.is_file() else {}
     for name, text in found.items():
@@ -195,15 +195,15 @@ def discussions(layout: Layout, known: Sequence[str]) -> dict[str, str]:
     return found
 
 
-# --- Whose row a printed row resembles ----------------------------------------------------------------------------
+# --- Resemblances of published rows -------------------------------------------------------------------------------
 
 
 def resemblances(layout: Layout, paper: str, of: Mapping[str, Source]) -> pd.DataFrame:
-    """For each hypothesis that a protocol of the testbed was another one: whose row a printed row of shares is nearer to.
+    """For each hypothesis that a protocol of the testbed was another one: the distances of the published row from both.
 
-    A row has the share of flow 1 by RTT. Columns hypothesis, experiment, label (the printed row), other (what the hypothesis
-    takes it for), source, to_label and to_other (mean distance from the source's rows of these names, over RTTs and runs), runs,
-    and nearer_other (runs whose row of the other is nearer).
+    A row has the share of flow 1 by RTT. Columns hypothesis, experiment, label (of the published row), other (the protocol by
+    the hypothesis), source, to_label and to_other (mean distance from the source's rows of these names, over RTTs and runs),
+    runs, and nearer_other (number of runs whose row of the other is nearer).
     """
     full = load_paper(layout.paper_config(paper))
     printed = Measured(printed_metrics(full, layout).__getitem__)

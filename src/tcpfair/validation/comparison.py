@@ -1,4 +1,4 @@
-"""The engine's results against those that are shipped of the other simulators, and what a comparison is made from."""
+"""The engine's results compared with the shipped ones of other simulators, and the inputs of a comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tcpfair.validation.scenarios import ENGINE, KINDS, WHOLE, config_file, conf
 from tcpfair.validation.shipped import Shipped
 
 EXPLANATIONS = "explanations.yaml"
-# the code that compares and shows; tests/validation/test_workflow.py holds that none is left out
+# the code that compares and shows; tests/validation/test_workflow.py checks that it is complete
 CODE = (
     *("units.py", "memory.py", "files", "papers", "runs", "metrics", "models", "measures", "sources", "verdicts"),
     *("exhibits", "validation"),
@@ -28,12 +28,12 @@ CODE = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them: means by
-    their bars, flows of random dumbbells and seeds without jitter by `chance`.
+    """The engine's results by experiment, the shipped ones of other simulators, and the rows that compare them: means by
+    thresholds, flows of random dumbbells and seeds without jitter by `chance`.
 
     ``kernels`` has the same for real kernels by kind of validation: recordings of `tcpfair.sources.testbed` on the scenarios of
-    ``config/testbed.yaml``, and runs of `tcpfair.sources.guest` on those of ``config/guest.yaml``. Recordings scatter by what the
-    machine did meanwhile: a difference is within their spread, or has a line in ``data/validation/explanations.yaml``.
+    ``config/testbed.yaml``, and runs of `tcpfair.sources.guest` on those of ``config/guest.yaml``. Recordings scatter with the
+    load of the machine: a difference is within their spread, or has a line in ``data/validation/explanations.yaml``.
     ``claims`` are those of the papers, from the guest's runs of their experiments.
     """
 
@@ -80,12 +80,12 @@ def kernel_configs(layout: Layout) -> dict[str, PaperConfig]:
 
 
 def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str]]:
-    """The reasons for disagreements, by simulator. Raises InputError for one that fits no row."""
+    """The reasons for disagreements, by simulator. Raises InputError for one without a row."""
     return agreement.load_explanations(layout.validated / EXPLANATIONS, config, kernel_configs(layout))
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs: for the comparison with other simulators and with kernels, and of the papers' plans."""
+    """All parts of the engine: for the comparison with other simulators and with kernels, and for the papers' plans."""
     configs = {WHOLE: config, **kernel_configs(layout)}
     compared = [
         each for kind, own in configs.items() for each in campaign.parts(layout, own, kind, ENGINE, own.experiments)
@@ -94,7 +94,7 @@ def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
-    """Compare what the engine's parts keep with what is shipped."""
+    """Compare the stored results of the engine with the shipped ones."""
     reasons = explanations(layout, config)
     kernels = {kind: _compared(layout, own, kind, engine, reasons) for kind, own in kernel_configs(layout).items()}
     whole = _compared(layout, config, WHOLE, engine, reasons)
@@ -136,7 +136,7 @@ def _compared(
 
 
 def made_from(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:
-    """What the comparison and its page are made from."""
+    """The inputs of the comparison and of its page."""
     plans = papers.plans(layout)
     judged = [layout.data / "claims" / f"{name}.yaml" for name in plans] + [papers.config_file(layout)] * bool(plans)
     judged += [path for name in plans for path in ensemble_table.paths(layout.ensembles, f"{name}{FURTHER}")]

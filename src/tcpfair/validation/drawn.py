@@ -1,8 +1,8 @@
 """Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter.
 
 An experiment whose name is in ``analysis.drawn`` of the configuration has no grid: its dumbbells are drawn by the laws of
-``analysis.drawn_*``, each from a separate stream, which the seed, the experiment and its number determine, and become
-experiments of the same schema. What is drawn is rounded, so that it reads the same in a table and on every machine.
+``analysis.drawn_*`` and become experiments of the same schema. Each has a separate random stream, which depends on the seed, the
+experiment and its number. Drawn values are rounded, so that they are equal in tables and on every machine.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tcpfair.papers.papers import Experiment, PaperConfig, Value
 from tcpfair.units import MS_PER_S, bdp_pkts, service_time_s
 from tcpfair.validation.measures import DUMBBELL
 
-_DIGITS = 3  # significant ones of what is drawn
+_DIGITS = 3  # significant digits of drawn values
 _LEAST_PKTS = 2  # of a buffer, and of an initial threshold
 
 
 def is_drawn(config: PaperConfig, experiment: str) -> bool:
-    """Whether an experiment is one of drawn dumbbells."""
+    """Whether an experiment consists of drawn dumbbells."""
     return "drawn" in config.analysis and experiment in config.analysis_value("drawn")
 
 
@@ -37,7 +37,7 @@ def experiments(config: PaperConfig) -> list[str]:
 def redrawn(config: PaperConfig, seed: int, count: int, replicates: int | None = None) -> PaperConfig:
     """The configuration with another seed of the generator, and ``count`` dumbbells of each kind.
 
-    ``replicates``: as many runs of each dumbbell, by every simulator, as are simulated at most.
+    ``replicates`` is the largest number of runs of each dumbbell, for every simulator.
     """
     kinds = {name: {**kind, "count": count} for name, kind in config.analysis_value("drawn").items()}
     new: dict[str, Any] = {"drawn_seed": seed, "drawn": kinds}
@@ -54,7 +54,7 @@ def specs(config: PaperConfig, experiment: str) -> list[RunSpec]:
     """All runs of an experiment of drawn dumbbells, each dumbbell with its perturbed replicates."""
     found: list[RunSpec] = []
     for label, drawn in dumbbells(config, experiment).items():
-        # the names of its experiment and its own decide the seeds of its runs
+        # the seeds of its runs depend on its name and that of its experiment
         name = f"{experiment}/{config.analysis_value('drawn_seed')}/{label}"
         own = config.model_copy(update={"experiments": {name: drawn}})
         found += [
@@ -77,7 +77,7 @@ def dumbbells(config: PaperConfig, experiment: str) -> dict[str, Experiment]:
 def _draw(
     config: PaperConfig, frame: Experiment, fair_window_pkts: Sequence[float], rng: np.random.Generator
 ) -> Experiment:
-    """One dumbbell whose least fair window, at an equal rate and an empty queue, lies in [from, below) packets."""
+    """One dumbbell whose smallest fair window, at an equal rate and an empty queue, is in [from, below) packets."""
     law = {name.removeprefix("drawn_"): value.value for name, value in config.analysis.items()}
     wire_bytes = config.settings["wire_bytes"].value
     at_least, below = fair_window_pkts
@@ -97,7 +97,7 @@ def _draw(
         "jitter_s": _rounded(rng.uniform(*law["jitter_pkts"]) * service_s),
     }
     known = list(config.protocols)
-    # in ns-2 CCID2's Ack Vector is walked along for every packet, and ends the run when it is too long
+    # ns-2 walks along CCID2's Ack Vector for every packet, and aborts if it is too long
     without_ccid2 = [label for label in known if config.protocols[label].cc.value != "ccid2"]
     flows = []
     for rtt_ms, path_pkts in zip(rtts_ms, paths_pkts, strict=True):

@@ -1,4 +1,4 @@
-"""What the validation compares of single runs, from a trace alone: the same for every simulator."""
+"""The measures of single runs that the validation compares, computed in the same way from every simulator's trace."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs.trace import Trace
 
 RUN_COLUMNS = ["label", "replicate", "from_s", "until_s"]
-DUMBBELL = "dumbbell"  # what a run of random dumbbells is called, in its point and in its trace
+DUMBBELL = "dumbbell"  # name of the variable of random dumbbells, in points and traces
 CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
 
 
 class Measure(NamedTuple):
     """A measure of a run: the decimals kept, how two means are compared, its function.
 
-    ``of`` takes the runs and the share of the window that whole epochs have to fill; it gives (runs,). Words and units are
+    ``of`` takes the runs and the share of the window that complete epochs must fill; it returns (runs,). Labels and units are
     in `tcpfair.measures.shown`.
     """
 
     decimals: int
-    relative: bool  # the bar is a part of the other simulator's mean
+    relative: bool  # the threshold is a share of the other simulator's mean
     of: Callable[[Runs, float], Floats]
 
 
 def _utilisation(runs: Runs) -> Floats:
-    # Counted packets make ties of the last decimal kept, and the order in which numpy adds decides them: along each run.
+    # Means of packet counts can be ties in the last stored decimal, which numpy's order of addition decides: add along each run.
     return runs.utilisation(np.ascontiguousarray(runs.r_received))
 
 
@@ -54,7 +54,7 @@ def _window_of(number: int) -> Callable[[Runs, float], Floats]:
     return lambda runs, _: _of_flow(runs.in_window(runs.array("cwnd_pkts")).mean(axis=-1), number)
 
 
-MOST_FLOWS = 6  # whose shares and windows are measured one by one
+MOST_FLOWS = 6  # flows whose shares and windows are measured separately
 
 # windows, losses, goodput and the share are those of the first flow
 MEASURES = {
@@ -74,7 +74,7 @@ MEASURES = {
 def measured(
     config: PaperConfig, experiment: str, trace: Trace, windows_s: Sequence[tuple[float, float]]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What is kept of runs of an experiment: their measures, and curves where the configuration draws some."""
+    """The results to store of an experiment's runs: their measures, and curves if the configuration draws some."""
     value = config.analysis_value
     runs = measure(trace, config.experiments[experiment].measures, windows_s, value("whole_epochs_share"))
     if experiment not in value("curve_experiments"):
@@ -87,7 +87,7 @@ def measure(
 ) -> pd.DataFrame:
     """A row for each run and window: label, replicate, from_s, until_s and a column for each of ``measures``.
 
-    What a run is too short to show is NaN.
+    A measure is NaN if the run is too short for it.
     """
     parts = [pd.DataFrame(columns=[*RUN_COLUMNS, *measures])]
     for whole in blocks(trace):

@@ -1,4 +1,4 @@
-"""The comparison as files under ``results/validation``: tables, figures, a page that opens from disk; and on the screen."""
+"""The comparison as files in ``results/validation``: tables, figures, a page that opens from disk; and as a summary."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from tcpfair.verdicts.report.words import MINUS
 EXPLAINED = "explained"
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
-LISTED = 8  # unexplained rows named on the screen
-# metrics with a bar, in the order of the overview
+LISTED = 8  # unexplained rows in the summary
+# metrics with a threshold, in the order of the overview
 _PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
 _PANELS = 5  # of a figure of shares
 _SOURCE_TITLES = {
@@ -39,11 +39,11 @@ _SOURCE_TITLES = {
     claims.AS_KERNEL: "scaled, as Linux 6.1",
     GUEST: "Linux 6.1, scaled",
 }
-WORST = 12  # flows of random dumbbells that the page names
+WORST = 12  # flows of random dumbbells on the page
 
 
 class Figure(NamedTuple):
-    """A figure of the page: its name, what it shows, and what draws it, given `tcpfair.exhibits.agreement` and a comparison."""
+    """A figure of the page: its name, title and caption, and the function that draws it with `tcpfair.exhibits.agreement`."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ def report(layout: Layout) -> Path:
 
 
 def summary_file(layout: Layout) -> Path:
-    """The comparison on one screen."""
+    """The file with the `summary`."""
     return layout.validation / "summary.txt"
 
 
@@ -79,7 +79,7 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
 def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures, the summary and the page.
 
-    ``made_from`` is a digest that the page shows: of what all this is made from.
+    ``made_from`` is the digest of all inputs, which the page shows.
     """
     place = layout.validation
     tables = {
@@ -116,11 +116,11 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     write_page(report(layout), "validation.html.j2", context)
 
 
-# --- Rows as they are shown ---------------------------------------------------------------------------------------
+# --- Rows for display ---------------------------------------------------------------------------------------------
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """The verdict of a row, a disagreement with a reason told from one without."""
+    """The verdict of a row; disagreements with and without a reason differ."""
     if row["verdict"] == BEYOND:
         return UNEXPLAINED if row["explanation"] == UNEXPLAINED else EXPLAINED
     return row["verdict"]
@@ -204,7 +204,7 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
-    """What the page shows of a kernel: mean and spread of its repeats next to the engine's, row by row."""
+    """The page's data about a kernel: mean and spread of its repeats next to the engine's, row by row."""
     rows, (tool,) = [], KINDS[kind]
     for row in _judged(kernel.rows):
         spread = {"engine_se": row["engine_sd"], "tool_se": row["tool_sd"]}
@@ -225,7 +225,7 @@ def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
 
 
 def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
-    """(metric, bar, rule) of every metric that has a verdict."""
+    """(metric, threshold, rule) of every metric with a verdict."""
     value = config.analysis_value
     chances = value("standard_errors")
     found = []
@@ -246,7 +246,7 @@ def drawn_settings(config: PaperConfig) -> pd.DataFrame:
 
 
 def chance_view(comparison: Comparison) -> dict[str, Any]:
-    """What the page shows of random dumbbells and of seeds: tallies, the least likely flows, correlations."""
+    """The page's data about random dumbbells and seeds: tallies, the least likely flows, correlations."""
     config, rows = comparison.config, comparison.flows
     return {
         "level": config.analysis_value("drawn_level") if len(rows) else None,
@@ -263,7 +263,7 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def claims_view(layout: Layout, of: claims.Compared) -> dict[str, Any]:
-    """What the page shows of the papers' claims: a row for each, with its verdict by source, and the lines of `claim_lines`."""
+    """The page's data about the papers' claims: a row for each, with its verdict by source, and the lines of `claim_lines`."""
     rows, verdicts = [], baseline_verdicts(layout) if of.judged else {}
     for each in of.judged:
         own = each.clauses.to_dict("records")
@@ -295,7 +295,7 @@ def baseline_verdicts(layout: Layout) -> dict[str, str]:
 
 
 def _clause_cell(row: dict[str, Any], source: str) -> str:
-    """``holds (0.95; 10 of 12 runs)`` of a clause."""
+    """The result of a clause: ``holds (0.95; 10 of 12 runs)``."""
     outcome, value, runs, share = (row[f"{source}_{what}"] for what in ("outcome", "value", "runs", "share"))
     if not isinstance(outcome, str):
         return "–"
@@ -309,7 +309,7 @@ def _in_words(plan: papers.Plan) -> str:
 
 
 def claim_lines(of: claims.Compared) -> list[str]:
-    """How often the guest sides with the engine and with print, and whose row each printed row resembles, as sentences."""
+    """Sentences on the guest's agreement with the engine and with the papers, and on the resemblances of published rows."""
     lines = [f"{name}: runs of the guest are missing" for name in of.missing]
     rows = of.clauses
     for paper, own in rows.groupby("paper", sort=False):
@@ -321,7 +321,7 @@ def claim_lines(of: claims.Compared) -> list[str]:
             counts.append(f"{same.sum()} of {both.sum()} with the engine {_SOURCE_TITLES[source]}")
         printed = own["in_print"].isin([True, False]) & decided[GUEST]
         sides = printed & ((own[f"{GUEST}_outcome"] == HOLDS) == (own["in_print"] == True))  # noqa: E712 (object column)
-        counts.append(f"{sides.sum()} of {printed.sum()} with print")
+        counts.append(f"{sides.sum()} of {printed.sum()} with the published numbers")
         lines.append(f"{paper}: of {len(own)} clauses, {TITLES[GUEST]} agrees in {', '.join(counts)}")
     return lines + [_resembling_line(own) for _, own in _by_row(of.resembling)]
 
@@ -380,8 +380,8 @@ def _figures(config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> list[Fi
 
 
 def _drawn(place: Path, comparison: Comparison) -> list[dict[str, Any]]:
-    """Write the figures; what the page shows of each, with the SVG as a data URI."""
-    from tcpfair.exhibits import agreement, style  # matplotlib: only for those who draw
+    """Write the figures; returns the page's data about each, with the SVG as a data URI."""
+    from tcpfair.exhibits import agreement, style  # imports matplotlib, only needed to draw
 
     found = []
     kernels = {kind: kernel.config for kind, kernel in comparison.kernels.items()}
@@ -424,7 +424,7 @@ def _seeds(name: str, to: Any, comparison: Comparison) -> Any:
 
 
 def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
-    """The experiments with shares of two flows that each of some figures has; not those compared seed by seed."""
+    """The experiments with shares of two flows, divided among figures; without those compared seed by seed."""
     apart = chance.paired_experiments(config)
     names = [name for name, each in config.experiments.items() if "share" in each.measures and name not in apart]
     groups = [names[k : k + _PANELS] for k in range(0, len(names), _PANELS)]
@@ -432,7 +432,7 @@ def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
 
 
 def _shown_s(comparison: Comparison, experiment: str) -> dict[str, float]:
-    """How much of a run a panel shows of each algorithm: some of the engine's epochs, a good part of the run at least."""
+    """The time that a panel shows of each algorithm: some of the engine's epochs, but at least a good part of the run."""
     duration_s = max(spec.scenario.duration_s for spec in run_specs(comparison.config, experiment))
     epochs_s = comparison.engine[experiment].runs.groupby("label")["epoch"].mean()
     shown_s = (_EPOCHS_SHOWN * epochs_s).clip(_LEAST_SHOWN * duration_s, duration_s).fillna(duration_s)
@@ -440,18 +440,18 @@ def _shown_s(comparison: Comparison, experiment: str) -> dict[str, float]:
 
 
 def _in_own_window(comparison: Comparison, experiment: str) -> pd.DataFrame:
-    """Runs of an experiment, each in the window of its own simulator; the engine is measured in all of them."""
+    """Runs of an experiment, each in the window of its simulator; the engine is measured in all windows."""
     runs = comparison.runs(experiment)
     from_s, until_s = whole(comparison.config, ENGINE).window(comparison.config, experiment)
     own = (runs["from_s"] == from_s) & (runs["until_s"] == until_s)
     return runs[own | (runs["source"] != ENGINE)]
 
 
-# --- The screen ---------------------------------------------------------------------------------------------------
+# --- The summary --------------------------------------------------------------------------------------------------
 
 
 def missing_lines(comparison: Comparison) -> list[str]:
-    """One line for each simulator whose results are old, and for each that lacks some."""
+    """One line for each simulator with stale results, and for each with missing ones."""
     found = []
     for tool, of, config in ((tool, of, each.config) for each in comparison.every for tool, of in each.tools.items()):
         run = f"./reproduce validate --run {tool}"
@@ -466,7 +466,7 @@ def missing_lines(comparison: Comparison) -> list[str]:
 
 
 def summary(comparison: Comparison) -> str:
-    """The comparison on one screen."""
+    """The comparison as text for one screen."""
     lines: list[str] = []
     unexplained: list[dict[str, Any]] = []
     for compared in comparison.every:

@@ -1,8 +1,8 @@
 """The papers' experiments at a size that a Linux kernel in QEMU can run: ``config/guest_papers.yaml``.
 
-The engine makes the runs of a plan twice, with the paper's flows (`SCALED`) and as the kernel (`AS_KERNEL`); the guest makes
-them as the kernel. A run that two papers share, with the same scenario and seed, is made once. Shipped are what the flows
-delivered in each sample, ``data/validation/guest/papers.parquet``, and what made it, ``papers.json``; the engine's runs are made
+The engine simulates a plan twice, with the paper's flows (`SCALED`) and as the kernel (`AS_KERNEL`); the guest runs it as the
+kernel. A run that two papers share, with the same scenario and seed, is made once. The shipped files are the guest's delivered
+bytes in each sample, ``data/validation/guest/papers.parquet``, and their provenance, ``papers.json``. The engine's runs are made
 with the validation.
 """
 
@@ -41,7 +41,7 @@ _COLUMNS = ["key", "flow_id", "t_s", *_BYTES]
 
 
 class Plan(Strict):
-    """What replaces the values of a paper."""
+    """The values that replace those of a paper."""
 
     settings: dict[str, Value] = Field(default_factory=dict)
     flow: dict[str, Value] = Field(default_factory=dict)
@@ -61,7 +61,7 @@ class Scaled:
 
     paper: str
     plan: Plan
-    whole: PaperConfig  # the paper's own, with the experiments and the grid of the plan
+    whole: PaperConfig  # at full size, with the experiments and the grid of the plan
     readings: Mapping[str, PaperConfig]
 
     def specs(self, reading: str, experiment: str) -> list[RunSpec]:
@@ -82,7 +82,7 @@ def config_file(layout: Layout) -> Path:
 
 
 def only(scaled: Scaled, names: Collection[str]) -> Scaled:
-    """The plan of some of its experiments; without the measures that need weights where the self-pairs are not among them."""
+    """The plan with only some of its experiments; without measures that need weights if the self-pairs are missing."""
 
     def unweighted(experiment: Experiment) -> Experiment:
         if not experiment.weights or experiment.weights.experiment in names:
@@ -99,7 +99,7 @@ def only(scaled: Scaled, names: Collection[str]) -> Scaled:
 
 
 def complete(scaled: Scaled, runs: Collection[str]) -> list[str]:
-    """The experiments of which all of the guest's runs are among ``runs``."""
+    """The experiments whose guest runs are all in ``runs``."""
     return [name for name in scaled.plan.experiments if all(spec.key in runs for spec in scaled.guest_specs(name))]
 
 
@@ -154,7 +154,7 @@ def _scaled(layout: Layout, name: str, values: object, guest: PaperConfig, path:
 
 
 def _smaller(experiment: Experiment, plan: Plan, where: str) -> Experiment:
-    """An experiment with what the plan leaves of its grid."""
+    """An experiment with the part of its grid that is in the plan."""
     grid = {}
     for axis, values in experiment.grid.items():
         left = [value for value in values.value if axis not in plan.grid or value in plan.grid[axis].value]
@@ -201,7 +201,7 @@ def engine_parts(layout: Layout, of: Mapping[str, Scaled]) -> list[Part]:
 
 
 def guest_parts(layout: Layout, of: Mapping[str, Scaled]) -> list[Part]:
-    """The guest's runs, a part for each; one that two papers share is of the first."""
+    """The guest's runs, a part for each; one that two papers share belongs to the first."""
     found: dict[str, Part] = {}
     for paper, scaled in of.items():
         for name in scaled.plan.experiments:
@@ -229,24 +229,24 @@ def parts(layout: Layout, of: Mapping[str, Scaled], backend: str) -> list[Part]:
 
 
 def make(scaled: Scaled, wanted: Part) -> None:
-    """Run a part and keep what its flows delivered."""
+    """Run a part and store the bytes that its flows delivered."""
     config = scaled.readings[AS_KERNEL]
     trace = simulator(wanted.backend).simulate_runs(config, next(iter(config.experiments)), wanted.specs)
     keys = {spec.run_id: spec.key for spec in wanted.specs}
     wanted.keep(trace.samples.assign(key=trace.samples["run_id"].map(keys))[_COLUMNS], pd.DataFrame())
 
 
-# --- What is shipped ----------------------------------------------------------------------------------------------
+# --- Shipped results ----------------------------------------------------------------------------------------------
 
 
 def files(layout: Layout) -> tuple[Path, Path]:
-    """What the guest's flows delivered, and what made it."""
+    """The files with the guest's delivered bytes, and with their provenance."""
     place = folder(layout, GUEST)
     return place / "papers.parquet", place / "papers.json"
 
 
 def restore(layout: Layout, wanted: Collection[Part]) -> None:
-    """Keep again the guest's runs that are shipped, where today's code and tools would make the same."""
+    """Store the shipped runs of the guest as parts, if the current code and tools would make the same."""
     samples, about = shipped(layout)
     if any(about.get(name) != value for name, value in _origin().items()):
         return
@@ -258,7 +258,7 @@ def restore(layout: Layout, wanted: Collection[Part]) -> None:
 
 
 def ship(layout: Layout, parts: Collection[Part]) -> None:
-    """Write the guest's runs to ``data``, the file that vouches for the other one last."""
+    """Write the guest's runs to ``data``, the provenance last."""
     samples, about = files(layout)
     found = pd.concat([each.kept().runs for each in parts], ignore_index=True)
     write_whole(samples, found.sort_values(["key", "flow_id", "t_s"]).to_parquet(index=False, compression="zstd"))
@@ -267,7 +267,7 @@ def ship(layout: Layout, parts: Collection[Part]) -> None:
 
 
 def shipped(layout: Layout) -> tuple[pd.DataFrame, dict]:
-    """What `ship` wrote; no rows where there is nothing."""
+    """The results of `ship`; no rows if they are missing."""
     samples, about = files(layout)
     if not about.is_file():
         return pd.DataFrame(columns=_COLUMNS), {}
@@ -280,7 +280,7 @@ def shipped(layout: Layout) -> tuple[pd.DataFrame, dict]:
 def metrics(
     config: PaperConfig, specs_of: Mapping[str, list[RunSpec]], samples: pd.DataFrame, backend: str
 ) -> dict[str, pd.DataFrame]:
-    """The metrics of each experiment, as of the paper's own runs, from what the flows delivered; weights come first."""
+    """The metrics of each experiment, as for the paper's own runs, from the delivered bytes; weights come first."""
     found: dict[str, pd.DataFrame] = {}
     for name in sorted(specs_of, key=lambda name: config.experiments[name].weights is not None):
         weights = config.experiments[name].weights

@@ -1,8 +1,8 @@
-"""The testbed's recordings as they are shipped, small and without what tells of a machine or a moment.
+"""The shipped recordings of the testbed, small and without information about a machine or a date.
 
 ``data/validation/testbed/recordings/<experiment>/`` is a trace (samples, events, link), ``polls.parquet`` has the windows of
-flows alone at every poll, ``checks.csv`` has for every run what its checks found, how much the machine paused and what else
-it had to do.
+single flows at every poll, ``checks.csv`` has for every run the results of its checks, the pauses of the machine and its other
+load.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def place(layout: Layout) -> Path:
 
 
 def are_kept(layout: Layout, config: PaperConfig, experiment: str) -> bool:
-    """Whether the recordings themselves are on this machine; their metrics are shipped without them."""
+    """Whether the original recordings are on this machine; their metrics are shipped without them."""
     return all((layout.recordings / spec.key).is_dir() for spec in whole(config, TESTBED).specs(config, experiment))
 
 
 def ship(layout: Layout, config: PaperConfig, experiment: str, origin: dict[str, str]) -> None:
-    """Put the recordings of an experiment, all of which are kept, in the place of older ones."""
+    """Replace the shipped recordings of an experiment by those on this machine, which must be complete."""
     specs = whole(config, TESTBED).specs(config, experiment)
     folders = [layout.recordings / spec.key for spec in specs]
     provenance = {

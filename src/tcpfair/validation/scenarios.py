@@ -1,4 +1,4 @@
-"""Which runs of ``config/validation.yaml``, ``testbed.yaml`` and ``guest.yaml`` each simulator makes, and when."""
+"""The runs of ``config/validation.yaml``, ``testbed.yaml`` and ``guest.yaml`` that each simulator makes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tcpfair.validation.measures import DUMBBELL, MEASURES
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
 TESTBED = "testbed"  # a real kernel, which has other scenarios
-GUEST = "guest"  # a kernel in virtual time, which has scenarios of its own as well
+GUEST = "guest"  # a kernel in virtual time, which also has separate scenarios
 TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux", GUEST: "Linux in QEMU"}
 WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation, with GUEST
 KINDS = {WHOLE: TOOLS, KERNEL: (TESTBED,), GUEST: (GUEST,)}  # the simulators of each, besides the engine
@@ -32,9 +32,9 @@ Window = tuple[float, float]
 
 @dataclass(frozen=True)
 class Selection:
-    """The runs that a simulator makes: replicates by pattern of experiment/algorithm (the last that fits counts), cut to
-    ``duration_s``; the window in which they are measured, if not that of the experiment; and fields of every flow that this
-    simulator alone is told."""
+    """The runs that a simulator makes: replicates by pattern of experiment/algorithm (the last match counts), shortened to
+    ``duration_s``; the window in which they are measured, if not that of the experiment; and fields of every flow only for
+    this simulator."""
 
     replicates: Mapping[str, int]
     duration_s: float | None = None
@@ -42,12 +42,12 @@ class Selection:
     flow: Mapping[str, Any] = field(default_factory=dict)
 
     def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
-        """The chosen runs of an experiment. A cut run is the beginning of the whole one: starts stay as they are."""
+        """The selected runs of an experiment. A shortened run is the beginning of the full one, with the same starts."""
         of_config = drawn.specs if drawn.is_drawn(config, experiment) else run_specs
         return [self._fitted(spec) for spec in of_config(config, experiment) if self.wants(experiment, spec)]
 
     def wants(self, experiment: str, spec: RunSpec) -> bool:
-        """Whether a run of an experiment is among the chosen ones."""
+        """Whether a run of an experiment is selected."""
         return spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}")
 
     def _fitted(self, spec: RunSpec) -> RunSpec:
@@ -64,13 +64,13 @@ class Selection:
         return fitting[-1] if fitting else 0
 
     def window(self, config: PaperConfig, experiment: str) -> Window:
-        """Begin and end of the time in which the experiment is measured, s."""
+        """Start and end of the time in which the experiment is measured, in s."""
         own = self.window_s or config.experiments[experiment].window_s.value
         return float(own[0]), float(own[1])
 
 
 def label_of(spec: RunSpec) -> str:
-    """What a run is about: the drawn dumbbell, or the algorithm of its first flow."""
+    """The label of a run: the drawn dumbbell, or the algorithm of its first flow."""
     return spec.point.get(DUMBBELL, spec.scenario.flows[0].protocol)
 
 
@@ -113,7 +113,7 @@ def _setting(config: PaperConfig, name: str, default: Any = None) -> Any:
 
 
 def whole(config: PaperConfig, backend: str) -> Selection:
-    """What a simulator runs for the comparison; the engine runs everything."""
+    """The runs of a simulator for the comparison; the engine makes all."""
     if backend == ENGINE:
         most = max(int(e.runs.value) for e in config.experiments.values())
         return Selection({"*": most}, flow=_setting(config, "engine_flow", {}))
@@ -126,25 +126,25 @@ def whole(config: PaperConfig, backend: str) -> Selection:
 
 
 def stack_of(config: PaperConfig) -> str:
-    """What statements of agreement name: ``stack: ns2``, the stack that the engine's flows have in the comparison."""
+    """The stack of the engine's flows in the comparison, for statements of agreement: ``stack: ns2``."""
     of_all = config.flow["stack"].value if "stack" in config.flow else "text"
     return f"stack: {_setting(config, 'engine_flow', {}).get('stack', of_all)}"
 
 
 def quick(config: PaperConfig) -> Selection:
-    """A few short runs, to see whether a simulator works and is roughly right."""
+    """A few short runs, to check that a simulator works and is roughly right."""
     value = config.analysis_value
     replicates = {f"{name}/{label}": 1 for name in value("quick_experiments") for label in value("quick_algorithms")}
     return Selection(replicates, value("quick_duration_s"), tuple(value("quick_window_s")))
 
 
 def chosen(config: PaperConfig, kind: str, backend: str) -> Selection:
-    """What a simulator runs for a kind of validation."""
+    """The runs of a simulator for a kind of validation."""
     return quick(config) if kind == QUICK else whole(config, backend)
 
 
 def windows(config: PaperConfig, kind: str, backend: str, experiment: str) -> tuple[Window, ...]:
-    """The windows in which an experiment is measured: its own and, in the engine, those of what it is compared with."""
+    """The windows in which an experiment is measured: its own and, for the engine, those of the compared simulators."""
     found = [chosen(config, kind, backend).window(config, experiment)]
     if backend == ENGINE:
         others = [chosen(config, kind, tool) for tool in tools_of(config)]
@@ -153,7 +153,7 @@ def windows(config: PaperConfig, kind: str, backend: str, experiment: str) -> tu
 
 
 def digests_of(config: PaperConfig, experiment: str, selection: Selection) -> dict[str, str]:
-    """For each algorithm of an experiment, a hash of all that decides its results but the simulator: scenarios, window,
+    """For each algorithm of an experiment, a hash of all inputs of its results except the simulator: scenarios, window,
     measures, points of a curve."""
     value = config.analysis_value
     measured = [

@@ -1,7 +1,7 @@
-"""What other simulators gave, as the repository ships it: ``data/validation/<simulator>/``.
+"""The shipped results of other simulators: ``data/validation/<simulator>/``.
 
-A CSV of per-run metrics for each experiment, ``curves.parquet`` with some windows over time, and ``provenance.json``, which
-has for each experiment the tool and the code that made it, and of each algorithm in it from which scenarios.
+A CSV of per-run metrics for each experiment, ``curves.parquet`` with some windows over time, and ``provenance.json`` with the
+tool and the code that made each experiment, and the scenarios of each of its algorithms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROVENANCE = "provenance.json"
 
 @dataclass(frozen=True)
 class Shipped:
-    """The results of one simulator that belong to the present scenarios, by experiment; and what does not or is missing."""
+    """The results of one simulator for the current scenarios, by experiment, and the names of stale and missing ones."""
 
     runs: dict[str, pd.DataFrame] = field(default_factory=dict)
     curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=CURVE_COLUMNS))
@@ -34,7 +34,7 @@ class Shipped:
 
     @property
     def tools(self) -> list[str]:
-        """Names and versions of what made them."""
+        """Names and versions of the tools that made them."""
         return sorted({entry["tool"] for entry in self.provenance.values()})
 
 
@@ -43,13 +43,13 @@ def folder(layout: Layout, backend: str) -> Path:
 
 
 def read_provenance(layout: Layout, backend: str) -> dict[str, dict]:
-    """Where the results of each experiment come from; empty while there are none."""
+    """The provenance of each experiment's results; empty without results."""
     path = folder(layout, backend) / PROVENANCE
     return json.loads(path.read_text())["experiments"] if path.is_file() else {}
 
 
 def read(layout: Layout, config: PaperConfig, backend: str) -> Shipped:
-    """The shipped results of one simulator, those of other scenarios left out."""
+    """The shipped results of one simulator, without those of other scenarios."""
     selection = whole(config, backend)
     provenance = read_provenance(layout, backend)
     wanted = [name for name in config.experiments if selection.specs(config, name)]
@@ -67,7 +67,7 @@ def read(layout: Layout, config: PaperConfig, backend: str) -> Shipped:
 
 
 def stale_experiments(config: PaperConfig, provenance: dict[str, dict], selection: Selection) -> list[str]:
-    """Experiments whose results were made from other scenarios than the configuration has."""
+    """Experiments whose results were made from other scenarios than the configured ones."""
     return [
         name
         for name, entry in provenance.items()
@@ -79,14 +79,14 @@ def still_right(
     layout: Layout, config: PaperConfig, backend: str, experiment: str, selection: Selection, origin: dict[str, str]
 ) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     """Runs and curves, by algorithm, of the shipped results of an experiment that ``origin`` (tool and code) made from the
-    present scenarios, whatever became of the other algorithms. The selection may have further replicates."""
+    current scenarios, even if other algorithms are stale. The selection may have further replicates."""
     entry = read_provenance(layout, backend).get(experiment)
     if entry is None or any(entry[name] != value for name, value in origin.items()):
         return {}
     place = folder(layout, backend)
     runs = pd.read_csv(place / f"{experiment}.csv")
     curves = pd.read_parquet(place / "curves.parquet").query("experiment == @experiment")
-    # as they were before they were stored in 32 bits
+    # recover the values from before they were stored in 32 bits
     curves = curves.astype({"t_s": float, "cwnd_pkts": float}).round({"t_s": 4, "cwnd_pkts": 1})
     found = {}
     for label, own in runs.groupby("label"):
@@ -97,7 +97,7 @@ def still_right(
 
 
 def faults(layout: Layout, config: PaperConfig) -> list[str]:
-    """What is wrong with the shipped results of the simulators that a configuration has runs for, one line each."""
+    """Faults of the shipped results of a configuration's simulators, one line each."""
     found = []
     for backend in tools_of(config):
         provenance = read_provenance(layout, backend)
@@ -111,9 +111,9 @@ def faults(layout: Layout, config: PaperConfig) -> list[str]:
 
 
 def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, curves: pd.DataFrame, entry: dict) -> None:
-    """Put the results of one experiment in the place of older ones; ``provenance.json`` comes last.
+    """Replace the results of one experiment; ``provenance.json`` is written last.
 
-    ``entry`` has tool, code and the digests of the scenarios by algorithm. What belongs to other experiments stays.
+    ``entry`` has tool, code and the digests of the scenarios by algorithm. Results of other experiments stay.
     """
     place = folder(layout, backend)
     write_whole(place / f"{experiment}.csv", runs.to_csv(index=False, lineterminator="\n"))
@@ -125,7 +125,7 @@ def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, cur
 
 
 def replace_rows(path: Path, experiment: str, own: pd.DataFrame, order: Sequence[str]) -> None:
-    """Put the rows of an experiment in the place of older ones in a table of all, a CSV or Parquet file, sorted by ``order``."""
+    """Replace the rows of an experiment in a table of all experiments, a CSV or Parquet file sorted by ``order``."""
     is_csv = path.suffix == ".csv"
     if path.is_file():
         old = pd.read_csv(path) if is_csv else pd.read_parquet(path)

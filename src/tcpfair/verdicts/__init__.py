@@ -1,1 +1,1 @@
-"""Results compared with the papers: printed numbers, the baseline, claims, the ledger and the report."""
+"""Results compared with the papers: published numbers, the baseline, claims, the ledger and the report."""

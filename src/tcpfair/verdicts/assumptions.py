@@ -1,4 +1,4 @@
-"""What the papers state, what had to be assumed, and what the runs cost: tables generated from the configuration."""
+"""Tables generated from the configuration: stated values, assumptions, and the cost of the runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def assumptions(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     """Every value that a paper does not state, one row per place in the configuration.
 
     Columns: paper, experiment (or ``all``), name (its place in the configuration, ``flow.ack_every``), value, reason,
-    range (the values that would be as plausible). All text.
+    range (equally plausible values). All text.
     """
     columns = ["paper", "experiment", "name", "value", "reason", "range"]
     rows = [
@@ -46,11 +46,11 @@ def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
 
 
 def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
-    """What simulating every experiment takes, and where the trace of just these runs stands.
+    """The cost of simulating every experiment, and the folder of the trace with exactly these runs.
 
     Columns: paper, experiment, runs, simulated_s (summed over runs), packets (summed over runs; an upper bound, as if
     the link were always full), expected_s (on one core that simulates ``pkts_per_s`` packets per second), trace (folder
-    in the repository, empty when there is none).
+    in the repository, empty without a trace).
     """
     rows = []
     for paper, held in papers.items():
@@ -83,7 +83,7 @@ def as_text(value: Any) -> str:
 
 
 def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, Value]]:
-    """(paper, experiment or ``all``, name, value) of every value; references to the grid are none."""
+    """(paper, experiment or ``all``, name, value) of every value, without references to the grid."""
     for paper, config in paper_cfgs.items():
         for place, value in values_in(config.model_copy(update={"experiments": {}})):
             yield paper, ALL, place_name(place), value

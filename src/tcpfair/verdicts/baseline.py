@@ -1,11 +1,11 @@
-"""The committed baseline in ``data/expected``: the numbers that the exhibits draw from the bundled data, the verdicts.
+"""The committed baseline in ``data/expected``: the numbers that the exhibits draw from the bundled data, and the verdicts.
 
-A number has *moved* when it differs from the baseline by more than its own spread explains: by more than
-`STANDARD_ERRORS` standard errors of the difference of the two, from the standard deviation over runs and the number of runs
-that each of them carries. A difference below that, but above rounding, is *within spread*: counted and listed, not said to
-be a change. The rule takes the two as independent, which is cautious where both come from the same seeds. A median is
-judged by the standard error of a mean, a fifth too small for it, so that it is told of rather too early than too late. A
-number without a spread (a closed form, an extreme, a single run, a letter, a dash) has moved when it differs at all.
+A number has *moved* if it differs from the baseline by more than `STANDARD_ERRORS` standard errors of the difference. These
+follow from the standard deviations over runs and the numbers of runs of both. A smaller difference above rounding is
+*within spread*: it is counted and listed, but is not a change. The rule assumes that both are independent, which makes it
+less sensitive where they have the same seeds. A median is judged by the standard error of a mean, which is a fifth too small
+for it, so it is reported too early rather than too late. A number without a spread (a closed form, an extreme, a single run,
+a letter, a dash) has moved if it differs at all.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tcpfair.files.layout import Layout
 from tcpfair.runs import record
 from tcpfair.verdicts.printed import IDENTITY, NO_VALUE, key_text
 
-RELATIVE = 1e-9  # numbers that differ by no more are the same
-# the usual 95 %: of two equal means one pair in twenty differs by more; a higher bar would hide more at 5 runs
+RELATIVE = 1e-9  # numbers that differ by no more are equal
+# the usual 95 %: one pair of equal means in twenty differs by more; a higher threshold would hide more changes at 5 runs
 STANDARD_ERRORS = 2.0
 NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 _NO_NUMBERS = pd.DataFrame(columns=NUMBER_COLUMNS).astype({"sd": float, "n_runs": float})
@@ -36,16 +36,16 @@ _NOT_DECIDED = ("pending", "not run", "failed")
 
 
 def built_numbers(layout: Layout, exhibits: Collection[str] | None = None) -> list[Path]:
-    """``results/<source>/numbers/<paper>/<short id>.csv`` as far as they are there; with ``exhibits`` of these."""
+    """The existing ``results/<source>/numbers/<paper>/<short id>.csv``, optionally only those of ``exhibits``."""
     files = sorted((layout.results / "numbers").glob("*/*.csv"))
     wanted = None if exhibits is None else {record.place(layout, "numbers", name, ".csv") for name in exhibits}
     return [path for path in files if not is_scratch(path) and (wanted is None or path in wanted)]
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
-    """The numbers of one exhibit: exhibit, key, metric, value (text; NaN where there is none), sd, n_runs, source.
+    """The numbers of one exhibit: exhibit, key, metric, value (text; NaN without a value), sd, n_runs, source.
 
-    Raises InputError when the file is missing or is no such table.
+    Raises InputError when the file is missing or not such a table.
     """
     text = dict.fromkeys([*IDENTITY, "value", "source"], str)
     try:
@@ -64,15 +64,15 @@ def joined(files: list[Path]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else _NO_NUMBERS
 
 
-# --- What moved ---------------------------------------------------------------------------------------------------
+# --- Differences --------------------------------------------------------------------------------------------------
 
 
 def compare(layout: Layout, claims: pd.DataFrame, exhibits: Collection[str] | None = None) -> pd.DataFrame:
-    """What differs from the baseline, one row per number or verdict; empty when nothing does.
+    """Differences from the baseline, one row per number or verdict.
 
-    Looks at ``exhibits`` (None: all) as far as they are built, and at ``claims`` (columns id, paper, verdict) but for
-    those that were not run. Columns: what (``number`` or ``verdict``), id (exhibit or claim), key, metric, baseline,
-    today, relative (change over the baseline's value), change: one of `CHANGES`, in their order, and `REACH_COLUMNS`.
+    Compares built ``exhibits`` (None: all) and ``claims`` (columns id, paper, verdict) that were run. Columns: what
+    (``number`` or ``verdict``), id (exhibit or claim), key, metric, baseline, today, relative (change over the baseline's
+    value), change: one of `CHANGES`, in their order, and `REACH_COLUMNS`.
     """
     rows = list(_changed_verdicts(claims, _verdicts(layout)))
     files = built_numbers(layout, exhibits)
@@ -97,7 +97,7 @@ def _changed_numbers(now: pd.DataFrame, before: pd.DataFrame) -> Iterator[dict]:
         if change:
             relative = math.inf
         elif abs(relative) > RELATIVE:
-            # a spread that is not known (NaN) or is none explains nothing
+            # an unknown spread (NaN) and a spread of 0 explain no difference
             within = math.isfinite(difference) and abs(difference) <= math.hypot(*reach.values())
             change = "within spread" if within else "moved"
         if change:
@@ -111,7 +111,7 @@ def _changed_numbers(now: pd.DataFrame, before: pd.DataFrame) -> Iterator[dict]:
 
 
 def _difference(before: str | float, today: str | float) -> float:
-    """today - before; infinite between what is no number (a letter, a dash, nothing) and anything else."""
+    """today - before; infinite if one of two different values is not a number (a letter, a dash, missing)."""
     if pd.isna(before) or pd.isna(today):
         return 0.0 if pd.isna(before) and pd.isna(today) else math.inf
     try:
@@ -121,7 +121,7 @@ def _difference(before: str | float, today: str | float) -> float:
 
 
 def _relative(difference: float, before: str | float) -> float:
-    """A difference as a share of the value before; infinite when there is no such share."""
+    """A difference as a share of the value before; infinite if that is 0 or not a number."""
     if difference == 0 or math.isinf(difference):
         return difference
     return difference / abs(float(before)) if float(before) != 0 else math.copysign(math.inf, difference)
@@ -153,10 +153,9 @@ def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
 
 
 def terminal_lines(layout: Layout, says: Callable[[str], str], shown: int = 10) -> list[str]:
-    """What moved, by the last ledger: how much, then the ``shown`` first verdicts and numbers, the largest moves first.
+    """What moved according to the last ledger: counts, then the first ``shown`` verdicts and numbers, the largest moves first.
 
-    ``says`` gives what the paper says in a claim, by its id. Verdicts leave half of the lines to numbers. Empty while there is
-    no ledger.
+    ``says`` returns the sentence of a claim, by its id. At least half of the lines remain for numbers. Empty without a ledger.
     """
     path = layout.ledger / "changes.csv"
     if not path.is_file():
@@ -201,7 +200,7 @@ def _number_line(row: dict[str, str]) -> str:
 
 
 def told_apart(*values: str) -> list[str]:
-    """Values with four significant digits, or as many more as it takes to tell them apart."""
+    """Values with four significant digits, or more if they would look equal otherwise."""
     texts = list(values)
     for digits in range(7, 3, -1):
         shorter = [_rounded(value, digits) for value in values]
@@ -224,8 +223,8 @@ def _rounded(value: str, digits: int) -> str:
 def accept(layout: Layout) -> list[Path]:
     """Make the numbers and verdicts of the last ledger the baseline; returns the files that were written.
 
-    Only what that ledger has built and decided is taken; the baseline of everything else stays. Raises InputError, and
-    writes nothing, when there is no ledger, nothing in it is built, or an exhibit or a claim in it failed.
+    Only built exhibits and decided claims are taken; the rest of the baseline stays. Raises InputError, without writing, when
+    the ledger is missing or has no built exhibit, or when an exhibit or a claim in it failed.
     """
     exhibits = pd.concat([_table(layout, "exhibits"), _table(layout, "supplements")])
     claims = _table(layout, "claims")
@@ -248,7 +247,7 @@ def accept(layout: Layout) -> list[Path]:
 
 
 def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
-    """The verdicts of the baseline with those of today in their places, new ones last, and without claims that are gone."""
+    """The verdicts of the baseline, updated with the current ones; new ones are last, and removed claims are dropped."""
     decided = claims[~claims["verdict"].isin(_NOT_DECIDED)].set_index("id")["verdict"]
     before = pd.read_csv(baseline, dtype=str).set_index("id")["verdict"] if baseline.is_file() else decided.iloc[:0]
     gone = [name for name in before.index if _paper(name) in set(claims["paper"]) and name not in set(claims["id"])]

@@ -1,6 +1,6 @@
 """Links from the pages of executed notebooks to the report: the cell that shows each exhibit, and its place there.
 
-Apart from the report, so that an edit of the report does not make notebooks stale.
+Separate from the report, so that an edit of the report does not make notebooks stale.
 """
 
 from __future__ import annotations

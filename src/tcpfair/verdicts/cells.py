@@ -1,7 +1,7 @@
-"""Which cell of the simulation's metrics each printed number is: experiment, metric, flow, values of the grid variables.
+"""The cell of the simulation's metrics for each published number: experiment, metric, flow, values of the grid variables.
 
-``data/cells.yaml`` says it by exhibit and printed metric. With it a printed number can be placed among any runs of its
-experiments, those of another setting too, without drawing the exhibit; `printed_metrics` reads it the other way.
+``data/cells.yaml`` defines it by exhibit and published metric. So a published number can be compared with any runs of its
+experiments, under other settings too, without drawing the exhibit; `printed_metrics` reads the file in the other direction.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ CELL_COLUMNS = [
     *("cell", "experiment", "measure", "flow", "where", "scale", "printed_runs", "derived", "reason"),
 ]
 EACH = "each"  # in place of a flow: all flows together
-_NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
+_NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a published key that are no grid variables
 BYTES_PER_MB = 1e6
-# where a paper's analysis has the share of `over_runs`
+# the name of the share of `over_runs` in a paper's analysis
 _SHARES = {"reached": "converged_runs_share", "half_interval": "confidence_level"}
-_OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
+_OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of a pydantic location that are not in the file
 
 Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
 
@@ -54,10 +54,10 @@ Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
 
 @dataclass(frozen=True)
 class Cell:
-    """Where in the metrics of its experiments a number is, and how it is computed from there.
+    """The place of a number in the metrics of its experiments, and how it is computed from them.
 
-    ``where`` gives each grid variable one value, or a list of values where the number is of many cells; a variable that
-    it leaves out may have any. ``flow`` is None where it is of all flows. ``share`` is that of `over_runs`.
+    ``where`` gives each grid variable one value, or a list of values for a number of many cells; omitted variables may have
+    any value. ``flow`` is None for all flows. ``share`` is that of `over_runs`.
     """
 
     experiments: tuple[str, ...]
@@ -79,22 +79,22 @@ class Cell:
 
     @property
     def derived(self) -> str:
-        """How the number follows from its cells, in a few words; empty for the mean over the runs of one cell."""
+        """How the number is computed from its cells, in a few words; empty for the mean over the runs of one cell."""
         steps = [self.runs if self.runs != "mean" else "", "inverse" if self.inverse else "", self.flows or ""]
         steps += ["gain" if self.gain else "ratio"] if self.base else []
         steps += [f"{self.cells} over cells"] if self.cells else []
         return ", ".join(step for step in steps if step)
 
     def value(self, measured: Measured) -> float | str:
-        """The number that the metrics of some runs give.
+        """The number from the metrics of some runs, in the published unit.
 
-        In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
-        run has the metric there, or when the cell is not one cell.
+        NaN if it was measured and has no value, a letter for a case. Raises InputError when no run has the metric there, or
+        when several cells are not combined.
         """
         return self._numbers(*map(self._over_runs, self._tables(measured))).iloc[0]
 
     def by_replicate(self, measured: Measured) -> pd.Series:
-        """`value` of each replicate by itself: what the number would be with one run, indexed by ``replicate``.
+        """`value` of each replicate alone, the number from one run, indexed by ``replicate``.
 
         Raises InputError for a number that is the scatter of runs.
         """
@@ -103,7 +103,7 @@ class Cell:
         return self._numbers(*self._tables(measured))
 
     def by_set(self, measured: Measured) -> tuple[pd.Index, Callable[[npt.ArrayLike], float | str]]:
-        """The replicates, and `value` as a function of some of them, in which one may occur more than once."""
+        """The replicates, and `value` as a function of a selection of them, with repetitions allowed."""
         tables = self._tables(measured)
 
         def value(drawn: npt.ArrayLike) -> float | str:
@@ -141,7 +141,7 @@ class Cell:
         return f"{'+'.join(self.experiments)} {self.measure} {fixed}".rstrip()
 
     def by_run(self, measured: Measured) -> Table:
-        """The cells that the number is of, by replicate; inverted where it is of the inverse. Maybe none."""
+        """The cells of the number by replicate, inverted for a number of the inverse; possibly none."""
         flow = {} if self.flow is None else {"flow": self.flow}
         table = joined([measured.of(name, self.measure).at({**self.where, **flow}) for name in self.experiments])
         if self.flow is None:
@@ -168,7 +168,7 @@ class Cell:
         return Table(pd.DataFrame([found]), table.places)
 
     def _of_flows(self, table: Table) -> Table:
-        """`over_flows` of the cells that differ in the flow only, sorted; the cells themselves where these are not combined."""
+        """`over_flows` of the cells that differ only in the flow, sorted; the cells themselves if flows are not combined."""
         if not self.flows:
             return table
         values, places = table
@@ -180,7 +180,7 @@ class Cell:
         )
 
     def _divisors(self, places: pd.DataFrame, base: Table) -> pd.DataFrame:
-        """For each place the value of the base that agrees with it in all that the base leaves open."""
+        """For each place, the value of the base at the same values of the variables that the base does not fix."""
         free = [name for name in self.base.grid if isinstance(self.base.where.get(name, []), list) and name in places]
         if not free:
             self.base._only(base.places)
@@ -190,7 +190,7 @@ class Cell:
         return base.values.reindex(columns=numbers).set_axis(range(len(places)), axis=1)
 
     def _numbers(self, own: Table, base: Table | None = None) -> pd.Series:
-        """The number in the printed unit for each row that both tables have."""
+        """The number in the published unit for each row that both tables have."""
         values, places = self._of_flows(own)
         if base is not None:
             divisors = self._divisors(places, self._of_flows(base))
@@ -204,7 +204,7 @@ class Cell:
     def _only(self, places: pd.DataFrame) -> None:
         if len(places) > 1:
             raise InputError(
-                f"data/cells.yaml: {self._place}: {len(places)} cells; say which, or how they are combined"
+                f"data/cells.yaml: {self._place}: {len(places)} cells; select one, or state how they are combined"
             )
 
 
@@ -212,14 +212,14 @@ class Cell:
 
 
 class _Base(Strict):
-    """The cell by which others are divided: what in it differs from them."""
+    """The cell by which others are divided: only what differs from them."""
 
     experiment: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
 
 
 class Rule(Strict):
-    """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
+    """The cells of the published numbers of one metric of an exhibit; ``data/cells.yaml`` explains the fields."""
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
     experiment: str | list[str] = ""
@@ -257,7 +257,7 @@ class Rule(Strict):
 
 
 class Series(Rule):
-    """The rule of whole columns of numbers: of each of ``metrics``, one at every point of the grid."""
+    """The rule of columns of numbers: for each of ``metrics``, one number at every point of the grid."""
 
     metrics: dict[str, str]  # number -> metric of the experiment
     by: list[str] | None = None
@@ -276,7 +276,7 @@ class Series(Rule):
         return {name: name for name in metrics} if isinstance(metrics, list) else metrics
 
     def rule(self, metric: str) -> Rule:
-        """The rule of one printed number of it."""
+        """The rule of one of its published metrics."""
         return self.model_copy(
             update={
                 "measure": self.metrics[metric],
@@ -287,7 +287,7 @@ class Series(Rule):
 
 
 class Computed(BaseModel):
-    """Numbers that a function of `tcpfair.verdicts.computed` gives, from models or from more than one cell."""
+    """Numbers that a function of `tcpfair.verdicts.computed` computes, from models or from several cells."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -303,7 +303,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 class _Shown(Strict):
-    """The numbers of one exhibit, or of one section of the text; the values of ``of`` hold for all its series."""
+    """The numbers of one exhibit, or of one section of the text; the values of ``of`` apply to all its series."""
 
     series: list[Series | Computed | str] = Field(default_factory=list)
     rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]
@@ -323,7 +323,7 @@ class Rules(Strict):
     exhibits: dict[str, _Shown]
 
     def of(self, exhibit: str, metric: str, parts: Mapping[str, str]) -> Rule | None:
-        """The rule of a printed number; None where there is none. A rule of its own stands before a series."""
+        """The rule of a published number, or None. A separate rule takes precedence over a series."""
         if exhibit not in self.exhibits:
             return None
         shown = self.exhibits[exhibit]
@@ -346,17 +346,17 @@ def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
         raise InputError(f"{path}: {paper.paper}.{place}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
-# --- Every printed number -----------------------------------------------------------------------------------------
+# --- Every published number ---------------------------------------------------------------------------------------
 
 
 def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
-    """Every printed result number of a paper with its cell, in the order of print (`CELL_COLUMNS`).
+    """Every published result of a paper with its cell, in the order of publication (`CELL_COLUMNS`).
 
-    Beside the printed columns: ``cell`` (a `Cell`; None where there is none), its experiment (several joined by ``+``),
-    measure, flow (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the printed
-    unit), ``printed_runs`` (of how many runs the print is, as far as is known), ``derived`` (how the number follows where
-    it is not the mean over runs of one cell) and the ``reason`` why there is no cell. Raises InputError when a number has
-    no rule, or when a rule names what the paper's configuration does not have.
+    In addition to the published columns: ``cell`` (a `Cell` or None), its experiment (several joined by ``+``), measure, flow
+    (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the published unit),
+    ``printed_runs`` (number of runs behind the published number, if known), ``derived`` (how the number is computed, unless
+    it is the mean over runs of one cell) and the ``reason`` why it has no cell. Raises InputError when a number has no rule,
+    or when a rule has a name that the paper's configuration lacks.
     """
     rules = load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
@@ -370,7 +370,7 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
 
 
 def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
-    """The rule of the number's own exhibit, else of the one that it quotes."""
+    """The rule of a number for its own exhibit, else for the one that it quotes."""
     parts = parse_key(number["key"])
     for exhibit in (number["exhibit"], number["quotes"]):
         rule = rules.of(exhibit.partition(".")[2], number["metric"], parts) if exhibit else None
@@ -381,7 +381,7 @@ def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
 
 
 def stated(rules: Rules, paper: str, published: pd.DataFrame) -> dict[tuple[str, str, str], Rule]:
-    """The rules that are no series, by exhibit or section, key and metric: those with a key, then the others as printed."""
+    """The rules outside series, by exhibit or section, key and metric: those with a key, then the others as published."""
     found = {
         (f"{paper}.{place}", make_key(**rule.key), metric): rule
         for place, shown in rules.exhibits.items()
@@ -411,7 +411,7 @@ def cell_of(paper: PaperConfig, rule: Rule, number: Mapping[str, str]) -> Cell:
     place = f"data/cells.yaml: {number['exhibit']} {number['metric']}"
     parts = parse_key(number["key"])
     printed_where = {name: text for name, text in parts.items() if name not in _NOT_IN_GRID}
-    if isinstance(rule, Series):  # of the many cells of its columns the one that is printed
+    if isinstance(rule, Series):  # only the published one of the many cells of its columns
         own = {name: value for name, value in rule.where.items() if not isinstance(value, list)}
         where = {**{name: value for name, value in printed_where.items() if name not in rule.key}, **own}
     else:
@@ -425,7 +425,7 @@ def cell_at(
 ) -> Cell:
     """The cell of a rule at these values of grid variables.
 
-    Raises InputError, which begins with ``place``, for a variable or a value that the experiments do not have.
+    Raises InputError that begins with ``place`` for a variable or a value that the experiments lack.
     """
     grid = _grid(paper, rule.experiments, place)
     cell = Cell(
@@ -443,7 +443,7 @@ def cell_at(
 
 
 def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
-    """The cell by which ``cell`` is divided: the same but for what ``base`` says, and a single one."""
+    """The cell by which ``cell`` is divided: the same with the changes of ``base``, and not combined over cells."""
     experiments = (base.experiment,) if base.experiment else cell.experiments
     grid = _grid(paper, experiments, place)
     where = {**cell.where, **{name: _in_grid(grid, name, value, place) for name, value in base.where.items()}}
@@ -463,7 +463,7 @@ def _grid(paper: PaperConfig, experiments: tuple[str, ...], place: str) -> dict[
 
 
 def _in_grid(grid: Mapping[str, list[Any]], name: str, value: Any, place: str) -> Any:
-    """A value of a grid variable as the configuration has it; of a printed key it comes as text."""
+    """A value of a grid variable with the type of the configuration; a published key has text."""
     if isinstance(value, list):
         return [_in_grid(grid, name, each, place) for each in value]
     if name not in grid:
@@ -482,7 +482,7 @@ def _same(known: float, text: str) -> bool:
 
 
 def scale_of(paper: PaperConfig, name: str | None) -> float:
-    """The factor from the unit of a metric to that of print."""
+    """The factor from the unit of a metric to the published unit."""
     match name:
         case "percent":
             return 100.0

@@ -1,4 +1,4 @@
-"""Reproduced numbers as columns of cells, and as rows under the keys of the printed ones."""
+"""Reproduced numbers as columns of cells, and as rows under the keys of the published ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SIGNIFICANT_DIGITS = 7  # more would differ between processors
 class Column:
     """One metric at many places: ``cells`` has the columns of ``key``, ``value`` and, from runs, ``sd`` and ``n_runs``.
 
-    ``fixed`` adds parts to every key, ``names`` translates labels of protocols into those of print. Further columns of
-    ``cells`` are for drawing.
+    ``fixed`` adds parts to every key, ``names`` translates labels of protocols into the published ones. Further columns of
+    ``cells`` are only drawn.
     """
 
     exhibit: str
@@ -31,7 +31,7 @@ class Column:
     key: Sequence[str]
     fixed: Mapping[str, str | float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    centre: str = "mean"  # what ``value`` is of the runs
+    centre: str = "mean"  # the statistic over runs in ``value``
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -51,7 +51,7 @@ class Column:
 
     @property
     def named(self) -> pd.DataFrame:
-        """The cells with the protocols as print calls them."""
+        """The cells with the published names of the protocols."""
         return self.cells.replace({"protocol": dict(self.names)}) if self.names else self.cells
 
 
@@ -73,9 +73,9 @@ class Numbers:
         return pd.concat(frames, ignore_index=True) if frames else no_numbers()
 
     def of(self, metric: str, **fixed: str) -> pd.DataFrame:
-        """The cells of a metric; of several columns those in whose keys ``fixed`` is fixed.
+        """The cells of a metric, from the columns whose keys have the fixed parts ``fixed``.
 
-        Raises InputError when there are none.
+        Raises InputError without any.
         """
         found = [
             column.named.assign(**column.fixed)
@@ -87,7 +87,7 @@ class Numbers:
         return pd.concat(found, ignore_index=True)
 
     def from_runs(self, metric: str) -> list[Column]:
-        """The columns of a metric that come from runs, in their order; without what the text says of many cells."""
+        """The columns of a metric that come from runs, in order; without numbers of many cells from the text."""
         return [column for column in self.columns if column.metric == metric and "n_runs" in column.cells]
 
     @property
@@ -99,12 +99,12 @@ class Numbers:
 
 
 def no_numbers() -> pd.DataFrame:
-    """What an exhibit without numbers gives."""
+    """The table of an exhibit without numbers."""
     return pd.DataFrame(columns=NUMBER_COLUMNS)
 
 
 def rounded(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as they are stored: to a fixed count of significant digits, letters as they are."""
+    """Numbers as stored: rounded to a fixed number of significant digits; letters are unchanged."""
     return numbers.assign(value=numbers["value"].map(_round), sd=numbers["sd"].map(_round))
 
 

@@ -1,6 +1,6 @@
-"""From the metrics of runs to one number: over the runs, over the flows, over many cells. A small vocabulary.
+"""A small vocabulary for combining the metrics of runs to one number: over the runs, over the flows, over many cells.
 
-Exhibits draw their numbers with it, and `tcpfair.verdicts.cells` names by it what a printed number is.
+Exhibits compute their numbers with it, and `tcpfair.verdicts.cells` uses it to define published numbers.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ OverCells = Literal[
     "place_where_not_above",
     "place_from_which_not_below",
 ]
-OF_MANY_RUNS = ("sd", "cv", "share")  # numbers of many runs that have no spread over runs
-OF_ALL_RUNS = ("reached", "share")  # numbers in which runs without a value count too
+OF_MANY_RUNS = ("sd", "cv", "share")  # statistics without a spread over runs
+OF_ALL_RUNS = ("reached", "share")  # statistics in which runs without a value count too
 N_DRAWS = 1000  # at most
 LEVELS = (0.05, 0.95)  # of a `distribution`
 # column of a `distribution` -> suffix of its numbers, next to the median
 FURTHER = {"low": "p05", "high": "p95", "share": "share", "percentile": "percentile"}
 _CASE_DECIMALS = {"case": 2, "case_1dp": 1}
-_SOME = 0.5  # share of the runs that must have a value for their median to be that of the cell
+_SOME = 0.5  # required share of the runs with a value, for a median
 
 
 # --- Over runs ----------------------------------------------------------------------------------------------------
 
 
 def over_runs(values: pd.Series, how: OverRuns, share: float = 0.5) -> float:
-    """One number of the values of a metric over the runs of a cell; a run without a value is NaN.
+    """One number from the values of a metric over the runs of a cell; a run without a value is NaN.
 
-    ``mean`` and ``median`` are of the runs that have one, the median only where half of them have. ``sd`` is the sample
-    standard deviation, ``cv`` that over the magnitude of the mean, ``reached`` `reached_by_share` with ``share``, ``share``
-    the share of the runs that have a value, ``half_interval`` half the interval of the mean at the level ``share``.
+    ``mean`` and ``median`` are over the runs with a value; the median requires half of the runs to have one. ``sd`` is the
+    sample standard deviation, ``cv`` that over the magnitude of the mean, ``reached`` is `reached_by_share` with ``share``,
+    ``share`` the share of the runs with a value, ``half_interval`` half the interval of the mean at the level ``share``.
     """
     match how:
         case "mean":
@@ -71,9 +71,9 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     """Median (``value``), ``sd``, 5 and 95 % (``low``, ``high``) over the runs of a cell, their number (``n_runs``), and the
     ``share`` of them that have the metric.
 
-    With a ``printed`` number its ``percentile``: the share of the runs that have the metric and are below it, in percent, ties
-    counted half. Runs of one grid point differ in what a paper leaves out (`perturb` in its configuration), and a printed
-    single run is one draw from their distribution.
+    With a ``printed`` number, also its ``percentile``: the percentage of the runs with the metric that are below it; ties count
+    half. Runs of one grid point differ in unstated details (`perturb` in the configuration), and a published single run is one
+    draw from their distribution.
     """
     found = values.dropna().to_numpy(dtype=float)
     with np.errstate(invalid="ignore"):  # NRU of a flow without delivery is infinite; warnings would be in notebooks
@@ -94,7 +94,7 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
 
 
 def share_below(values: npt.NDArray[np.float64], x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Share of ``values`` (n, ...) that are below ``x`` (...), of those that are equal half."""
+    """Share of ``values`` (n, ...) below ``x`` (...); equal values count half."""
     return np.mean((values < x) + (values == x) / 2, axis=0)
 
 
@@ -105,7 +105,7 @@ def of_runs(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def reached_by_share(times_s: pd.Series, share: float) -> float:
-    """Time by which ``share`` of the runs has converged, with NaN for a run that never does; NaN when fewer do."""
+    """Time by which ``share`` of the runs has converged; NaN if fewer do. A run that never converges has NaN."""
     ordered = np.sort(times_s.fillna(np.inf).to_numpy(dtype=float))
     lower, upper = (np.quantile(ordered, share, method=method) for method in ("lower", "higher"))
     return float(lower + upper) / 2 if np.isfinite(upper) else np.nan
@@ -114,16 +114,18 @@ def reached_by_share(times_s: pd.Series, share: float) -> float:
 def drawn(values: npt.NDArray[np.float64], n_draws: int = 0) -> tuple[npt.NDArray, npt.NDArray]:
     """Means and standard deviations (n - 1) of the columns of ``values`` (runs, cells) over the runs, and draws of them.
 
-    Row 0 of each, (1 + draws, cells), is over the runs, without what is NaN; each other row is what the same runs leave possible.
-    From n normal values with mean m and standard deviation s the true mean is m + t s / sqrt(n), t of Student's distribution
-    with n - 1 degrees of freedom. A row draws such means for all cells at once, m + c sum g_i (x_i - m) / sqrt(n (n - 1)), with
-    standard normal g_i and c^2 = (n - 1) / chi^2 of n - 1 degrees: what is measured in one run stays together. The draw depends
-    on n only, so that tables of the same runs stay together too. So the quantiles of a mean are Student's interval, right for
-    few runs, those of a difference of unlike numbers of runs are of Behrens and Fisher's (R. A. Fisher, The fiducial argument in
-    statistical inference, Annals of Eugenics 6, 1935), and any function of means has an interval by the same draws. Of a single
-    run no spread is known, and all rows are alike; a mean that is infinite is so in all rows. A drawn s is c times s.
+    Row 0 of each, (1 + draws, cells), is over the runs, without NaN. Every other row is a draw of the true values that are
+    consistent with the runs. For n normal values with mean m and standard deviation s, the true mean is m + t s / sqrt(n),
+    where t has Student's distribution with n - 1 degrees of freedom. A row draws such means for all cells together:
+    m + c sum g_i (x_i - m) / sqrt(n (n - 1)), with standard normal g_i and c^2 = (n - 1) / chi^2 of n - 1 degrees. This keeps
+    the correlation between metrics of one run. The draw depends only on n, so it also keeps that between tables of the same runs.
 
-    Sums are in the order of the runs: the order of numpy's own sum, and of a BLAS, depends on the processor.
+    The quantiles of a mean are therefore Student's interval, which is correct for few runs. Those of a difference of means over
+    different numbers of runs are Behrens and Fisher's (R. A. Fisher, The fiducial argument in statistical inference, Annals of
+    Eugenics 6, 1935), and any function of means has an interval by the same draws. A single run has no known spread, and all
+    rows are equal. An infinite mean is infinite in all rows. A drawn s is c times s.
+
+    Sums are in the order of the runs, because the order of numpy's own sum, and of a BLAS, depends on the processor.
     """
     means, sds = (np.full((1 + n_draws, values.shape[1]), np.nan) for _ in range(2))
     missing = np.isnan(values)
@@ -147,7 +149,7 @@ def drawn(values: npt.NDArray[np.float64], n_draws: int = 0) -> tuple[npt.NDArra
 
 @cache
 def _draw(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of ``n`` runs: the weights of their distances from the mean, (1 + draws, n), and c; in row 0 no distance counts."""
+    """For ``n`` runs, the weights of their distances from the mean, (1 + draws, n), and c; row 0 has zero weights."""
     random = np.random.Generator(np.random.Philox(n))
     normal, chi2 = random.standard_normal((N_DRAWS, n)), random.chisquare(n - 1, N_DRAWS)
     c = np.sqrt((n - 1) / chi2)
@@ -159,7 +161,7 @@ def _draw(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
 
 
 def over_flows(u_n_db: npt.ArrayLike, how: OverFlows) -> npt.NDArray:
-    """A part of the system's tuple, (...), its variation or the letter of its case, of the NRU of flows (..., flows)."""
+    """A part of the system's tuple (...), its variation or the letter of its case, from the NRU of flows (..., flows)."""
     flows = np.asarray(u_n_db, dtype=float)
     if how == "variation":
         return tuple_stability(flows)
@@ -180,12 +182,12 @@ def over_cells(
     leaders: Collection[str] = (),
     slack: float = 0.0,
 ) -> pd.Series:
-    """One number of many cells, for each row of ``values``, which has a column per row of ``places``.
+    """One number from many cells, for each row of ``values``, which has a column per row of ``places``.
 
-    A place is a value of the variable ``over``. ``place_of_min``: where the mean over what shares a place is least;
-    ``place_of_first_value``: the least place that has a value; ``place_where_not_above``: the least place at which not all
-    protocols ``leaders`` are above all others; ``place_from_which_not_below``: the least place from which on none of them is
-    more than ``slack`` below another. NaN where there is no such place.
+    A place is a value of the variable ``over``. ``place_of_min``: the place with the smallest mean over its cells;
+    ``place_of_first_value``: the first place with a value; ``place_where_not_above``: the first place at which not all
+    protocols ``leaders`` are above all others; ``place_from_which_not_below``: the first place from which on none of them is
+    more than ``slack`` below another. NaN without such a place.
     """
     if how in ("mean", "min", "max"):
         return values.agg(how, axis=1)

@@ -1,6 +1,6 @@
-"""Numbers of exhibits that are no cells of metrics: of models, of traces, of several experiments together.
+"""Numbers of exhibits that are not cells of metrics: from models, from traces, from several experiments together.
 
-``data/cells.yaml`` names these functions; each takes the context, the exhibit and the arguments that the file gives.
+``data/cells.yaml`` names these functions; each takes the context, the exhibit and the arguments in the file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CURVE_POINTS = 401
 
 
 def jfi_curve(context: Context) -> pd.DataFrame:
-    """Jain's index of two values over their ratio, as far as the configuration has it: columns ratio, jfi."""
+    """Jain's index of two values over their ratio, in the configured range: columns ratio, jfi."""
     fixed = context.paper.analysis_value("jfi_fixed_rate")
     low, high = context.paper.analysis_value("jfi_rate_range")
     ratio = np.geomspace(low, high, _CURVE_POINTS) / fixed
@@ -76,7 +76,7 @@ def bdp(context: Context, exhibit: Exhibit) -> Columns:
 
 @_computes
 def bdp_share(context: Context, exhibit: Exhibit, section: str, buffer_mb: float, rtt_ms: float) -> Columns:
-    """A buffer in percent of the bandwidth-delay product, as the text puts it."""
+    """A buffer in percent of the bandwidth-delay product, as in the text."""
     key = {"item": f"{buffer_mb:g} MB buffer", "rtt_ms": rtt_ms}
     value = 100 * buffer_mb / bdp_mb(context, rtt_ms)
     yield single(f"{context.paper.paper}.{section}", "bdp_share", value, **key)
@@ -92,7 +92,7 @@ def convergence_threshold(context: Context, exhibit: Exhibit) -> Columns:
 
 @_computes
 def cubic_losses(context: Context, exhibit: Exhibit) -> Columns:
-    """When the next common loss of two CUBIC flows falls by both readings, and the windows then."""
+    """The time of the next common loss of two CUBIC flows by both readings, and the windows then."""
     link, windows = paper_models.two_flows(context.paper)
     rows = []
     for text, model in paper_models.standard_maps(link).items():
@@ -109,14 +109,14 @@ def cubic_losses(context: Context, exhibit: Exhibit) -> Columns:
 
 @_computes
 def curve_starts(context: Context, exhibit: Exhibit) -> Columns:
-    """Where CUBIC's curve starts after a loss, as a share of W_max, with standard K and with the proposed one."""
+    """The start of CUBIC's curve after a loss as a share of W_max, with standard K and with the proposed one."""
     starts = [
         {"protocol": protocol, "rtt_ms": rtt_ms, "value": cubic.window_pkts(0.0, k_s, w_max_pkts, c) / w_max_pkts}
         for rtt_ms, w_max_pkts, methods in paper_models.after_loss(context.paper, exhibit.options["scaled_c"])
         for protocol, (k_s, c) in methods.items()
     ]
     yield Column(exhibit.id, "curve_start", pd.DataFrame(starts), KEY)
-    if not exhibit.options["scaled_c"]:  # what section 5.2 says of standard CUBIC
+    if not exhibit.options["scaled_c"]:  # as section 5.2 states for standard CUBIC
         standard = cubic.window_pkts(0.0, cubic.cubic_k_s(1.0), 1.0)
         key = {"item": "ssthresh over W_max", "protocol": "CUBIC"}
         yield single("kozu2014.sec-5.2", "ssthresh_ratio", float(standard), **key)
@@ -150,7 +150,7 @@ def formula(context: Context, exhibit: Exhibit) -> Columns:
         for protocol, rtt_s in product(paper_models.MODEL_PROTOCOLS, link.rtts_s)
     ]
     yield Column(exhibit.id, quantity, pd.DataFrame(cells), KEY)
-    if quantity == "t1":  # the text works its values out with B
+    if quantity == "t1":  # the text computes its values with B
         yield single("ogura.eq_B", "capacity", link.B, item="B")
 
 
@@ -180,7 +180,7 @@ MAP_LOSSES = 50  # from an equal share
 
 @_computes
 def map_fixed_points(context: Context, exhibit: Exhibit) -> Columns:
-    """Fixed shares of the map, its slope there, and where it gets from an equal share in some losses."""
+    """Fixed shares of the map, its slope there, and the share that it reaches from an equal share in `MAP_LOSSES` losses."""
     rows = []
     for protocol, name, model in paper_models.maps(context.paper):
         link, fixed = model.link, [share for share in model.fixed_shares() if share > 0]
@@ -202,7 +202,7 @@ def map_fixed_points(context: Context, exhibit: Exhibit) -> Columns:
 
 @_computes
 def map_shares(context: Context, exhibit: Exhibit) -> Columns:
-    """Flow 1's share in the second half of each run, simulated and by the map, and how far they are apart."""
+    """Flow 1's share in the second half of each run, simulated and by the map, and their difference."""
     rows = joined(_share_rows(context, name) for name in exhibit.experiments)
     key = [*KEY, "form"]
     yield Column(exhibit.id, "share", of_runs(rows, key), key)
@@ -211,7 +211,7 @@ def map_shares(context: Context, exhibit: Exhibit) -> Columns:
 
 
 def _share_rows(context: Context, experiment: str) -> pd.DataFrame:
-    """A row per run and form; ``apart`` is simulated less predicted."""
+    """A row per run and form; ``apart`` is simulated minus predicted."""
     throughput = context.metrics(experiment).query("metric == 'throughput_mean'")
     means = throughput.set_index(["run_id", "flow"])["value"].unstack("flow")
     rows = []
@@ -246,11 +246,11 @@ def map_paths(context: Context, exhibit: Exhibit) -> Columns:
 
 # --- The existing method, tuned -------------------------------------------------------------------------------------
 
-TUNED = "Existing method"  # every run has its own value of x, to be tuned for fairness at each RTT (kozu2014, eq. 9)
+TUNED = "Existing method"  # its x is to be tuned for fairness at each RTT (kozu2014, eq. 9), so runs have different x
 
 
 def tuned_to(context: Context) -> pd.DataFrame:
-    """x(RTT) as `tuned_x` finds it, and the ends of the x that are within a standard deviation as fair: x, low, high."""
+    """x(RTT) from `tuned_x`, and the range of x whose fairness is within one standard deviation: columns x, low, high."""
     metrics = context.metrics("existing").query("protocol == @TUNED and metric == 'jfi_of_means'")
     first = context.paper.analysis_value("tuning_replicates")
     runs = metrics[metrics["replicate"] < first].groupby(["rtt_ms", "x"])["value"]
@@ -264,14 +264,14 @@ def tuned_to(context: Context) -> pd.DataFrame:
 
 @_computes
 def tuned(context: Context, exhibit: Exhibit) -> Columns:
-    """x(RTT), tuned for fairness, and the ends of what is about as fair."""
+    """x(RTT), tuned for fairness, and the ends of the range that is about as fair."""
     rows = tuned_to(context).reset_index().assign(protocol=TUNED)
     for name in ("x", "low", "high"):
         yield Column(exhibit.id, name, rows.assign(value=rows[name]), KEY)
 
 
 def judged_runs(context: Context, experiment: str, metrics: pd.DataFrame) -> pd.DataFrame:
-    """Metrics of the runs in which the parameter has the value that others than these were tuned to, at each RTT."""
+    """Metrics of the runs with the value of the parameter that was tuned on other runs, at each RTT."""
     if "x" not in metrics:
         return metrics
     x, first = tuned_to(context)["x"], context.paper.analysis_value("tuning_replicates")
@@ -279,7 +279,7 @@ def judged_runs(context: Context, experiment: str, metrics: pd.DataFrame) -> pd.
     return metrics[judged & (metrics["protocol"] == TUNED)].drop(columns="x")
 
 
-SELECTIONS = {"judged_runs": judged_runs}  # which runs of an experiment count
+SELECTIONS = {"judged_runs": judged_runs}  # selections of the runs of an experiment
 
 
 # --- Background traffic ---------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ _CASES = "ABCDE"
 
 @_computes
 def case_shares(context: Context, exhibit: Exhibit, rule: str = "") -> Columns:
-    """The share of the runs with each letter (table II, to two decimals), for the letters that come up somewhere."""
+    """The share of the runs with each letter (table II, to two decimals), for the letters that occur."""
     suffix = BY_RULE + rule if rule else ""
     names = [f"{name}{suffix}" for name in ("U_N+", "U_N-")]
     metrics = context.metrics(context.experiment(exhibit)[0])
@@ -368,7 +368,7 @@ def phase_runs(metrics: pd.DataFrame, options: Any, point: dict) -> pd.Series:
 
 
 def printed_line(context: Context, line: dict | None, protocol: str) -> float | None:
-    """The printed number that is drawn beside the runs of a protocol; None where there is none."""
+    """The published number that is drawn next to the runs of a protocol, or None."""
     if not line:
         return None
     found = context.printed(line["exhibit"], line["metric"]).query("protocol == @protocol")
@@ -381,7 +381,7 @@ def printed_line(context: Context, line: dict | None, protocol: str) -> float | 
 def phases(context: Context, exhibit: Exhibit) -> Columns:
     """The distribution over RTTs and runs at each point of the grid, and the share of the variance between RTTs.
 
-    Of the logarithm where the axis is logarithmic.
+    The variance is that of the logarithm if the axis is logarithmic.
     """
     options = exhibit.options
     if len(options["labels"]) != len(exhibit.experiments):
@@ -411,7 +411,7 @@ def _rtt_share(runs: pd.Series, logarithmic: bool) -> float:
 
 
 def with_further(column: Column) -> Iterator[Column]:
-    """A column, and beside a distribution its quantiles and shares as columns of their own."""
+    """A column, and for a distribution also its quantiles and shares as separate columns."""
     yield column
     for name, suffix in FURTHER.items():
         if name not in column.cells or (name == "share" and not (column.cells["share"] < 1).any()):

@@ -1,4 +1,4 @@
-"""One paper seen from one source: what numbers are computed from and what exhibits draw."""
+"""One paper with the traces of one source: the input of numbers and exhibits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tcpfair.verdicts.measured import Measured
 
 @dataclass
 class Context:
-    """One paper seen from one source: configuration, traces, metrics and printed numbers, each read once."""
+    """One paper and one source: configuration, traces, metrics and published numbers, each read once."""
 
     paper: PaperConfig
     layout: Layout
-    trace_folder: Path | None = None  # the user's own trace, which replaces the experiment that it names
+    trace_folder: Path | None = None  # the user's trace, which replaces the experiment that it names
     _traces: dict[str, Trace] = field(default_factory=dict)
     _metrics: dict[str, pd.DataFrame] = field(default_factory=dict)
 
@@ -50,14 +50,14 @@ class Context:
         return self._traces[experiment]
 
     def made_by(self, exhibit: Exhibit) -> str:
-        """How the traces of an exhibit were made, as its corner and its record say; the source while there are none."""
+        """How the traces of an exhibit were made, for its corner and its record; the source if they are missing."""
         try:
             return self.held.made_by(self.paper.behind(exhibit.experiments)) or self.layout.source
         except InputError:
             return self.layout.source
 
     def origin(self, exhibit: Exhibit) -> Origin:
-        """What the files of an exhibit tell of where they come from."""
+        """The origin for the files of an exhibit."""
         behind = self.paper.behind(exhibit.experiments)
         if self.trace_folder is not None:
             manifest = trace.read_manifest(self.trace_folder)
@@ -76,7 +76,7 @@ class Context:
         return self.held.trace(experiment)
 
     def metrics(self, experiment: str) -> pd.DataFrame:
-        """Tidy metrics of an experiment: those on disk, or computed from the trace when there are none."""
+        """Tidy metrics of an experiment: from disk, or computed from the trace if they are missing."""
         if experiment not in self._metrics:
             path = self.held.metrics(experiment) if self.trace_folder is None else None
             self._metrics[experiment] = pd.read_parquet(path) if path else self._measure(experiment)
@@ -94,22 +94,22 @@ class Context:
 
     @cached_property
     def held(self) -> store.Held:
-        """Traces and metrics that are just what the configuration requests."""
+        """The requested traces and metrics that are available."""
         return store.Held(self.layout, self.paper)
 
     @cached_property
     def published(self) -> pd.DataFrame:
-        """Everything the paper prints."""
+        """All published numbers of the paper."""
         return printed.load_printed(self.paper, self.layout.data)
 
     @cached_property
     def rules(self) -> Rules:
-        """Which cells the paper's numbers are."""
+        """The rules for the cells of the paper's numbers."""
         return load_rules(self.paper, self.layout)
 
     @cached_property
     def stated(self) -> dict[tuple[str, str, str], Rule]:
-        """The rules of the numbers that are said of many cells, by exhibit or section, key and metric."""
+        """The rules of the numbers outside series, by exhibit or section, key and metric."""
         return stated(self.rules, self.paper.paper, self.published)
 
     @cached_property
@@ -117,17 +117,17 @@ class Context:
         return printed.load_tolerances(self.layout.data / "tolerances.yaml")
 
     def printed(self, exhibit_id: str, metric: str) -> pd.DataFrame:
-        """Printed results of one exhibit and metric: a column for each part of their keys, and ``value``."""
+        """Published results of one exhibit and metric: a column for each part of their keys, and ``value``."""
         rows = self.published.query("exhibit == @exhibit_id and metric == @metric and kind == 'result'")
         parts = [{name: _plain(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]]
         return pd.DataFrame(parts).assign(value=pd.to_numeric(rows["value"], errors="coerce").to_numpy())
 
     def compared(self, numbers: pd.DataFrame) -> pd.DataFrame:
-        """All printed results of the paper, with the reproduced one beside those that are among ``numbers``."""
+        """All published results of the paper, with the reproduced ones in ``numbers``."""
         return printed.compare(self.published, numbers.assign(source=self.layout.source), self.tolerances)
 
     def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
-        """Printed results that belong to an exhibit, or quote it, beside its reproduced numbers."""
+        """Published results that belong to an exhibit, or quote it, with its reproduced numbers."""
         compared = self.compared(numbers)
         return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
 
@@ -145,7 +145,7 @@ def protocols_of(experiment: Experiment) -> list[str]:
 
 
 def values_of(experiment: Experiment, variable: str) -> list[Any]:
-    """Values of one grid variable in the order of the configuration; InputError when there is no such variable."""
+    """Values of one grid variable in the order of the configuration; InputError for an unknown variable."""
     if variable not in experiment.grid:
         raise InputError(f"{variable!r} is not a grid variable; known are {', '.join(experiment.grid)}")
     return list(experiment.grid[variable].value)

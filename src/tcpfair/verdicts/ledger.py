@@ -1,8 +1,7 @@
-"""The ledger: what is built, each printed number beside the reproduced one, each claim with its verdict.
+"""The ledger: the state of the exhibits, each published number next to the reproduced one, each claim with its verdict.
 
-`write_ledger` gathers what the exhibits, the claims and the shipped ensembles left below ``results/<source>/`` in CSV tables of
-``results/<source>/ledger/``, as far as they were requested (`tcpfair.verdicts.scope`), and adds what the configuration
-assumes and plans. The report shows these tables.
+`write_ledger` collects the requested results of exhibits, claims and shipped ensembles (`tcpfair.verdicts.scope`) in CSV tables
+in ``results/<source>/ledger/``, and adds assumptions and the run plan from the configuration. The report shows these tables.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ Papers = Mapping[str, PaperConfig]
 
 
 def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> dict[str, dict[str, int]]:
-    """Write the tables of the ledger for what ``config`` requests, to ``place`` (default: where they are read).
+    """Write the tables of the ledger for what ``config`` requests to ``place`` (default: where they are read).
 
     `write_exhibits` writes those that depend on drawings. Returns counts: numbers per outcome, claims per verdict, changes per
-    kind. Raises InputError when a configuration, a printed number or a table of numbers is wrong; the old ledger stays then.
+    kind. Raises InputError, and keeps the old ledger, for an invalid configuration, published number or table of numbers.
     """
     scope = scope_of(layout, config)
     papers = scope.papers
@@ -82,14 +81,14 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
 
 
 def _plans(layout: Layout) -> EnsembleConfig | None:
-    """The readings of the papers; None in a checkout without any."""
+    """The configuration of the ensembles; None in a checkout without it."""
     return load_ensembles(layout.ensemble_config) if layout.ensemble_config.is_file() else None
 
 
 def write_judged(layout: Layout, config: Config, paper: str, place: Path | None = None) -> pd.DataFrame:
     """Judge the claims of one paper by its runs and by the settings of its ensemble; write `JUDGED_TABLES` to ``place``.
 
-    Returns the claims. Raises InputError when a configuration or a claim is wrong, and when the condition of a cause fails.
+    Returns the claims. Raises InputError for an invalid configuration or claim, and when the condition of a cause fails.
     """
     scope = scope_of(layout, config)
     held = Held(layout, scope.papers[paper])
@@ -107,9 +106,9 @@ def write_judged(layout: Layout, config: Config, paper: str, place: Path | None 
 
 
 def write_exhibits(layout: Layout, config: Config, place: Path | None = None) -> dict[str, int]:
-    """Write what depends on drawings, once the rest of the ledger is published: the state of every exhibit, and the summary.
+    """Write the tables that depend on drawings, after the rest of the ledger: the state of every exhibit, and the summary.
 
-    Returns the number of exhibits per status. Raises InputError when a file that an exhibit left is wrong.
+    Returns the number of exhibits per status. Raises InputError for an invalid record of an exhibit.
     """
     scope = scope_of(layout, config)
     exhibits = exhibit_table(layout, scope)
@@ -125,7 +124,7 @@ def write_exhibits(layout: Layout, config: Config, place: Path | None = None) ->
 
 
 def _write(tables: Mapping[str, pd.DataFrame], place: Path) -> None:
-    """Write tables to a folder, beside others that are there."""
+    """Write tables to a folder, which may contain others."""
     for name, table in tables.items():
         with whole(place / f"{name}.csv") as scratch:
             rounded_table(table).to_csv(scratch, index=False, float_format="%.7g", lineterminator="\n")
@@ -135,11 +134,10 @@ def _write(tables: Mapping[str, pd.DataFrame], place: Path) -> None:
 
 
 def exhibit_table(layout: Layout, scope: Scope) -> pd.DataFrame:
-    """Every exhibit of the papers concerned, in the configuration's order, with columns `EXHIBIT_COLUMNS`.
+    """Every exhibit of the papers in scope, in the configuration's order, with columns `EXHIBIT_COLUMNS`.
 
-    status is ``built`` only when every file that was drawn is there, ``failed`` when drawing failed, else ``pending``;
-    source says how its traces were made and is empty for what is pending; files are relative to the repository and
-    separated by ``;``.
+    status is ``built`` if every drawn file exists, ``failed`` if drawing failed, else ``pending``; source states how its
+    traces were made and is empty for a pending exhibit; files are relative to the repository and separated by ``;``.
     """
     records = record.read_all(layout)
     rows = [
@@ -162,7 +160,7 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
-    """Every printed result of the papers beside the reproduced number (`printed.LEDGER_COLUMNS`)."""
+    """Every published result of the papers next to the reproduced number (`printed.LEDGER_COLUMNS`)."""
     tolerances, by_scatter = (
         printed.load_tolerances(layout.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
     )
@@ -177,7 +175,7 @@ def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd
 
 
 def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
-    """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the print."""
+    """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the published form."""
     equations = pd.DataFrame(printed.load_equations(layout.data / "equations.yaml").values())
     users: dict[str, list[str]] = {}
     for config in papers.values():
@@ -200,9 +198,8 @@ def summary_table(
     """Counts with columns paper, exhibit, what, category, count, total, share (count / total).
 
     what is ``exhibits`` (category: status), ``claims`` (verdict), ``numbers`` (outcome by the tolerances) or ``numbers by
-    scatter`` (outcome by how far repetitions lie apart). Numbers are counted for each paper (exhibit empty), and for each
-    exhibit or section what belongs to it (`printed.belonging`): a number in the text that quotes an exhibit counts for
-    both.
+    scatter`` (outcome by the scatter of repetitions). Numbers are counted for each paper (exhibit empty) and for each exhibit
+    or section that they belong to (`printed.belonging`): a number in the text that quotes an exhibit counts for both.
     """
     rows = [
         *(
@@ -252,10 +249,10 @@ def _counts(values: pd.Series, categories: Iterable[str]) -> dict[str, int]:
 
 
 def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -> pd.DataFrame:
-    """What ns-2 gave (``data/reference/ns2.csv``) next to the published and the reproduced numbers.
+    """The results of ns-2 (``data/reference/ns2.csv``) next to the published and the reproduced numbers.
 
     Columns: paper, exhibit, key, metric, setting, ns2, reproduced, printed, tolerance, within_reproduced, within_ns2
-    (whether each lies within the tolerance of print), note. printed is empty where the paper shows a curve only.
+    (whether each is within the tolerance of the published number), note. printed is empty if the paper shows only a curve.
     """
     tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
     reference = pd.read_csv(layout.data / "reference" / "ns2.csv", dtype=str, keep_default_na=False)
@@ -278,10 +275,10 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
 
 
 def agreement_table(ns2: pd.DataFrame) -> pd.DataFrame:
-    """Share of printed numbers within their tolerance, reproduced and by ns-2, over the same cells.
+    """Share of published numbers within their tolerance, reproduced and by ns-2, over the same cells.
 
-    One row per exhibit, metric and setting of ns-2, since each setting covers other cells. Columns: paper, exhibit,
-    metric, setting, cells (printed numbers that ns-2 gave), computed (those of them that are reproduced here),
+    One row per exhibit, metric and setting of ns-2, because each setting covers different cells. Columns: paper, exhibit,
+    metric, setting, cells (published numbers with a result of ns-2), computed (those of them that are reproduced here),
     within_engine (share of the computed ones, NaN without any), within_ns2.
     """
     rows = ns2[ns2["printed"].notna()]

@@ -1,7 +1,7 @@
 """The metrics of a paper's experiments as tables: a row per replicate, a column per cell.
 
-A cell is a flow (0: the system) at a point of an experiment's grid. Printed numbers, exhibits and claims take their cells from
-these tables, from runs and from ensembles alike.
+A cell is a flow (0: the system) at a point of an experiment's grid. Published numbers, exhibits and claims read their cells
+from these tables, for runs and for ensembles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 REPLICATE = "replicate"
-_NO_PLACE = {"run_id", REPLICATE, "metric", "value", "derived"}  # the other columns of metrics tell cells apart
+_NO_PLACE = {"run_id", REPLICATE, "metric", "value", "derived"}  # the other columns of metrics identify a cell
 
 LoadMetrics = Callable[[str], pd.DataFrame]
 
@@ -24,14 +24,14 @@ LoadMetrics = Callable[[str], pd.DataFrame]
 class Table(NamedTuple):
     """``values``: a row per replicate, a column per cell, NaN without a value. ``places``: a row per cell.
 
-    Columns of ``places``: flow, flow_protocol, the grid variables, and ``runs``: how many runs it is of, with a value or not.
+    Columns of ``places``: flow, flow_protocol, the grid variables, and ``runs``, the number of runs with or without a value.
     """
 
     values: pd.DataFrame
     places: pd.DataFrame
 
     def at(self, where: Mapping[str, Any]) -> Table:
-        """The cells with these values of columns of ``places``, or one of several values; other columns have no say."""
+        """The cells with these values (or one of several) in columns of ``places``; unknown columns are ignored."""
         chosen = np.ones(len(self.places), dtype=bool)
         for name, value in where.items():
             if name in self.places:
@@ -45,7 +45,8 @@ class Table(NamedTuple):
 
 
 def table_of(rows: npt.ArrayLike, cells: npt.ArrayLike, values: npt.ArrayLike, places: pd.DataFrame) -> Table:
-    """The table of single ``values``, each with the replicate ``rows`` and the position ``cells`` of its place; none twice."""
+    """The table of single ``values``, each with its replicate ``rows`` and the position ``cells`` of its place, without
+    duplicates."""
     replicates, row = np.unique(rows, return_inverse=True)
     matrix = np.full((len(replicates), len(places)), np.nan)
     matrix[row, cells] = values
@@ -62,9 +63,9 @@ def joined(tables: list[Table]) -> Table:
 
 
 class Measured:
-    """The metrics of experiments; ``load`` gives those of one, in the columns of `tcpfair.measures.measure`.
+    """The metrics of experiments; ``load`` returns those of one, in the columns of `tcpfair.measures.measure`.
 
-    Where ``read_as`` has an experiment and a metric, another metric is read in its place.
+    ``read_as`` maps an experiment and a metric to another metric that is read instead.
     """
 
     def __init__(self, load: LoadMetrics, read_as: Mapping[tuple[str, str], str] = MappingProxyType({})) -> None:
@@ -75,7 +76,7 @@ class Measured:
         self._by_metric = cache(lambda experiment: dict(list(self.load(experiment).groupby("metric", sort=False))))
 
     def _table(self, experiment: str, metric: str) -> Table:
-        """One metric of all flows and of the system, cells in the order of the runs; no cells where it was not measured."""
+        """One metric of all flows and of the system, cells in the order of the runs; no cells if it was not measured."""
         found = self._by_metric(experiment)
         rows = found.get(metric, self.load(experiment).iloc[:0])
         names = [name for name in rows if name not in _NO_PLACE]

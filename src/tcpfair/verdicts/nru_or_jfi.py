@@ -11,7 +11,7 @@ from tcpfair.metrics.fairness import U_C_DB
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.measured import Measured
 
-FAIR_JFI = 0.9  # the index of two flows, one of which gets half of what the other gets
+FAIR_JFI = 0.9  # the index of two flows, one with half the throughput of the other
 
 
 def nru_or_jfi(papers: Iterable[Context], least_jfi: float = FAIR_JFI, least_db: float = U_C_DB) -> pd.DataFrame:
@@ -26,10 +26,10 @@ def nru_or_jfi(papers: Iterable[Context], least_jfi: float = FAIR_JFI, least_db:
 
 
 def counts(measured: Measured, experiment: str, least_jfi: float, least_db: float) -> dict[str, int]:
-    """Points of an experiment's grid, by what each measure states of them; medians over the runs.
+    """Numbers of points of an experiment's grid by the results of both measures; medians over the runs.
 
     J (the mean of J(t)) is fair from ``least_jfi`` on. A flow loses when the U of its mean throughput is below ``least_db``
-    (bhatti2008, sec. III-D): the others harm it by that much more than its own kind does (`tcpfair.metrics.ruler`).
+    (bhatti2008, sec. III-D): the others harm it by that much more than flows of its protocol do (`tcpfair.metrics.ruler`).
     """
     flows = measured.of(experiment, "U_n_of_means").places["flow"].unique()
     index = measured.of_flow(experiment, "jfi_mean", 0).median()

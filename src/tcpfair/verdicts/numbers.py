@@ -1,6 +1,6 @@
-"""The numbers of every exhibit, from metrics, traces and models, as ``data/cells.yaml`` says: nothing is drawn.
+"""The numbers of every exhibit, from metrics, traces and models, as ``data/cells.yaml`` defines them; without drawing.
 
-`numbers_of` gives those of one exhibit, which its drawing takes; `write` writes a paper's tables, one for each exhibit, to
+`numbers_of` returns those of one exhibit for its drawing; `write` writes a paper's tables, one for each exhibit, to
 ``results/<source>/numbers/<paper>/``.
 """
 
@@ -46,9 +46,8 @@ def write(
 ) -> list[Path]:
     """Write the numbers of a paper's exhibits (None: all) to their stable names, or into the folder of an output.
 
-    Returns the files, in the order of the configuration.
-
-    The table of an exhibit whose numbers cannot be computed has no rows; drawing it tells why.
+    Returns the files, in the order of the configuration. If the numbers of an exhibit cannot be computed, its table has no
+    rows, and drawing it reports the reason.
     """
     context, written = Context(paper, layout), []
     for exhibit in paper.exhibits:
@@ -57,7 +56,7 @@ def write(
         stable = record.place(layout, "numbers", exhibit.id, ".csv")
         try:
             table = numbers_of(context, exhibit).table
-        except Exception as error:  # whatever it is, the other exhibits have numbers
+        except Exception as error:  # the other exhibits still get numbers
             if not isinstance(error, InputError):
                 traceback.print_exc(file=sys.stderr)
             table = no_numbers()
@@ -67,9 +66,9 @@ def write(
 
 
 def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
-    """The numbers of one exhibit, in the order of ``data/cells.yaml``; numbers that cover many cells follow in the paper's order.
+    """The numbers of one exhibit, in the order of ``data/cells.yaml``, then numbers of many cells in the paper's order.
 
-    Raises InputError when a rule is wrong, or when what it needs was not measured.
+    Raises InputError for an invalid rule, and for a metric that was not measured.
     """
     name = exhibit.id.partition(".")[2]
     shown = context.rules.exhibits.get(name)
@@ -93,7 +92,7 @@ def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
     return Numbers((*columns, *stated))
 
 
-# --- Numbers said of many cells ------------------------------------------------------------------------------------
+# --- Numbers of many cells -----------------------------------------------------------------------------------------
 
 
 def _stated_number(context: Context, rule: Rule, exhibit: str, key: str, metric: str) -> Column:
@@ -105,7 +104,7 @@ def _stated_number(context: Context, rule: Rule, exhibit: str, key: str, metric:
 
 
 def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[Column]:
-    """A column for each metric; with ``per`` those of its first value first, and so on."""
+    """A column for each metric; with ``per``, for each value of that variable in turn."""
     where = series.where
     for value in where[series.per] if series.per else [None]:
         for metric in series.metrics:
@@ -126,7 +125,7 @@ def _cells(context: Context, series: Series, metric: str, where: dict[str, Any])
     if not flows:
         raise InputError(f"metric {series.measure!r}: not among the metrics of this experiment; check its `measures`")
     experiment = context.paper.experiments[series.experiments[0]]
-    # by itself: protocol, RTT, and the other grid variables of more than one value
+    # default: protocol, RTT, and the other grid variables with several values
     own = [name for name, value in experiment.grid.items() if name in computed.KEY or len(value.value) > 1]
     key = list(own if series.by is None else series.by)
     flow = series.flow
@@ -140,8 +139,8 @@ def _cells(context: Context, series: Series, metric: str, where: dict[str, Any])
     else:
         cells = cell.table(measured)[[*key, "value", "sd", "n_runs"]]
     if cells.duplicated(key).any():
-        raise InputError(f"data/cells.yaml: {metric}: by: {', '.join(key)} does not tell its cells apart")
-    if series.flows:  # the spread is that of the runs' own value, where the metric has one
+        raise InputError(f"data/cells.yaml: {metric}: by: {', '.join(key)} does not distinguish its cells")
+    if series.flows:  # the spread is that of the runs' own value, if the metric has one
         own = replace(cell, measure=metric, flow=SYSTEM, flows=None).by_run(measured)
         spread = own.places[key].assign(sd=drawn(own.values.to_numpy())[1][0])
         cells = cells.drop(columns="sd").merge(spread, on=key, how="left")
@@ -151,7 +150,7 @@ def _cells(context: Context, series: Series, metric: str, where: dict[str, Any])
 
 
 def _distributions(context: Context, series: Series, metric: str, runs: Table, key: list[str]) -> pd.DataFrame:
-    """`distribution` of each cell, and what is printed of it (NaN: a dash), if anything."""
+    """`distribution` of each cell, and its published number, if any (NaN: a dash)."""
     printed = {}
     if series.printed_in:
         against = series.against.get(metric, metric.partition("@")[0])

@@ -1,4 +1,4 @@
-"""The papers' models, set up from their configuration: Model I and II of ogura, the map of kozu2014 beside its runs."""
+"""The papers' models, set up from their configuration: Model I and II of ogura, the map of kozu2014 and its runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODEL_PROTOCOLS = ("Reno", "Libra", "Alpha")
 
 
 def plain_protocol(label: str) -> str:
-    """``Libra (eq. 15)``, as the configuration calls the variant whose k follows the queue, is Libra."""
+    """``Libra (eq. 15)``, the configuration's name of the variant whose k follows the queue -> ``Libra``."""
     return label.partition(" (eq. ")[0]
 
 
@@ -46,7 +46,7 @@ class AimdLink:
 
     @property
     def full_reference_rtt_s(self) -> float:
-        """RTT of that Reno flow with its average queueing delay: RTT + alpha of eq. 15 and 16."""
+        """RTT of the reference flow with its average queueing delay: RTT + alpha in eq. 15 and 16."""
         return aimd.average_rtt_s(self.reference_rtt_s, self.B, self.S)
 
     def bdp_pkts(self, rtt_s: float) -> float:
@@ -75,7 +75,7 @@ class AimdLink:
         return aimd.model2_cwnd_pkts(t_s, rtt_s, self.B, mean_rtt_s, increment_pkts)
 
     def exact_t2_s(self, protocol: str, rtt_s: float) -> float:
-        """t2 with the momentary RTT, k and k' following the queue."""
+        """t2 with the instantaneous RTT; k and k' follow the queue."""
         return aimd.exact_t2_s(protocol.lower(), rtt_s, self.B, self.S, self.reference_rtt_s, follow_queue=True)
 
 
@@ -84,7 +84,7 @@ class AimdLink:
 EQUAL_SHARE = 0.5  # of the first flow in the throughput
 READINGS = {"paper": "sum of windows as before", "physical": "link and buffer full"}
 ENGINE, AS_THEY_FALL = "engine", "engine, losses not forced"
-_MAP = " (map)"  # ends the labels of variants that keep to the equations
+_MAP = " (map)"  # suffix of the labels of variants that follow the equations exactly
 
 
 def link_of(paper: PaperConfig, rtts_ms: tuple[float, float]) -> cubic_map.Link:
@@ -101,7 +101,7 @@ def two_flows(paper: PaperConfig) -> tuple[cubic_map.Link, np.ndarray]:
 
 
 def standard_maps(link: cubic_map.Link) -> dict[str, cubic_map.CubicMap]:
-    """Standard CUBIC by both readings of when the next common loss falls."""
+    """Standard CUBIC by both readings of the time of the next common loss."""
     readings = (cubic_map.PAPER, cubic_map.Reading(full_link=True))
     return {
         text: cubic_map.CubicMap(link, cubic_map.STANDARD, r)
@@ -121,7 +121,7 @@ def after_loss(paper: PaperConfig, scaled_c: bool) -> Iterator[tuple[float, floa
 
 
 def reading(paper: PaperConfig, name: str) -> cubic_map.Reading:
-    """The paper's reading of when the next common loss falls, or the physical one with its ACK ratio."""
+    """The paper's reading of the time of the next common loss, or the physical one with its ACK ratio."""
     return cubic_map.PAPER if name == "paper" else cubic_map.physical(paper.flow["ack_every"].value)
 
 
@@ -139,12 +139,12 @@ def method_of(paper: PaperConfig, protocol: str, x: float = 1.0) -> cubic_map.Me
 
 
 def heading(protocol: str) -> str:
-    """``CUBIC (map)``, as the configuration calls the variant that keeps to the equations, is CUBIC."""
+    """``CUBIC (map)``, the configuration's name of the variant that follows the equations exactly -> ``CUBIC``."""
     return protocol.removesuffix(_MAP)
 
 
 def maps(paper: PaperConfig) -> Iterator[tuple[str, str, cubic_map.CubicMap]]:
-    """Protocol, name of the reading and map of every variant that keeps to the equations."""
+    """Protocol, name of the reading and map of every variant that follows the equations exactly."""
     link, _ = two_flows(paper)
     x = paper.analysis_value("map_example_x")
     for protocol in (label for label in paper.protocols if label.endswith(_MAP)):
@@ -172,7 +172,7 @@ def simulated_paths(context: Context, experiment: str) -> Iterator[tuple[pd.Seri
 
 
 def predicted(paper: PaperConfig, run: pd.Series, link: cubic_map.Link, path: pd.DataFrame, name: str) -> np.ndarray:
-    """Flow 1's share at as many common losses as simulated, by the map from the first of them on."""
+    """Flow 1's share at the simulated number of common losses, by the map from the first simulated loss on."""
     method = method_of(paper, run["protocol"], run.get("x", 1.0))
     model = cubic_map.CubicMap(link, method, reading(paper, name))
     _, windows = model.path(path.loc[0, ["w1_pkts", "w2_pkts"]].to_numpy(dtype=float), len(path) - 1)

@@ -1,4 +1,4 @@
-"""The numbers the papers print, how far reproduced numbers lie from them, and which belong to an exhibit.
+"""The published numbers, their distance from reproduced numbers, and the exhibits that they belong to.
 
 This is the only module that reads ``data/published``: code that computes or draws has no access to published values.
 A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt_ms=100`` and a metric.
@@ -31,9 +31,8 @@ LEDGER_COLUMNS = [
     *("paper", "exhibit", "key", "metric", "printed", "reproduced", "sd", "n_runs", "error", "tolerance", "within"),
     *("source", "quotes", "tolerance_scatter", "within_scatter"),
 ]
-OUTCOMES = ("within", "outside", "not computed")  # of a printed number
-# below data/, beside results
-NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
+OUTCOMES = ("within", "outside", "not computed")  # of a published number
+NO_VALUE = "-"  # as in the papers, e.g. for the convergence time of a pair that never converges
 
 _CASE_METRICS = {"case", "case_1dp"}
 _CASE_LETTERS = set("ABCDE")
@@ -45,8 +44,8 @@ _KEY = re.compile(f"{_PAIR}(;{_PAIR})*")
 def make_key(**parts: str | float | None) -> str:
     """Canonical key of a number: ``name=value`` pairs joined by ``;`` in alphabetical order of the names.
 
-    Missing parts (None, NaN) are left out and whole numbers are written without ``.0``.
-    Raises ValueError when no part is left, or when a part cannot be told apart again by `parse_key`.
+    Missing parts (None, NaN) are omitted and whole numbers are written without ``.0``. Raises ValueError without any part, or
+    for a part that `parse_key` could not read.
     """
     given = {name: _key_text(value) for name, value in parts.items() if not pd.isna(value)}
     if not given:
@@ -84,7 +83,7 @@ def key_text(key: str) -> str:
 
 
 class _PrintedNumber(Strict):
-    """One row of ``data/published/<paper>.csv``; a field stands after those that its check needs."""
+    """One row of ``data/published/<paper>.csv``; each field comes after those that its check needs."""
 
     exhibit: str
     key: str
@@ -140,10 +139,10 @@ def _is_finite_number(text: str) -> bool:
 
 
 def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
-    """Printed numbers of a paper, one row each, all columns as text (`PRINTED_COLUMNS`).
+    """Published numbers of a paper, one row each, all columns as text (`PRINTED_COLUMNS`).
 
-    `value` keeps the printed digits and is empty where the paper prints a dash; definitions keep their words.
-    Raises InputError naming file, line and column when ``<data_dir>/published/<paper>.csv`` is missing or wrong.
+    `value` keeps the published digits and is empty for a dash; definitions keep their words. Raises InputError naming file,
+    line and column when ``<data_dir>/published/<paper>.csv`` is missing or invalid.
     """
     path = Path(data_dir) / "published" / f"{paper.paper}.csv"
     context = {
@@ -187,7 +186,7 @@ def _check_row(row: dict, context: dict, place: str) -> None:
 
 
 class Tolerance(Frozen):
-    """How far a reproduced number may lie from the printed one: one of the three."""
+    """The largest accepted distance of a reproduced number from the published one: one of the three."""
 
     absolute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     relative: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -210,12 +209,12 @@ class Tolerance(Frozen):
 
 
 def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
-    """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric when it is wrong."""
+    """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric for an invalid one."""
     return load_models(Path(path), Tolerance)
 
 
 class Deviation(NamedTuple):
-    """Distance of a reproduced number from print; `within` is None when nothing was computed."""
+    """Distance of a reproduced number from the published one; `within` is None if no number was computed."""
 
     tolerance: str
     error: float | None
@@ -223,17 +222,16 @@ class Deviation(NamedTuple):
 
 
 def within(printed: str, reproduced: float | str | None, metric: str, tolerances: Mapping[str, Tolerance]) -> Deviation:
-    """Does a reproduced number agree with the printed one?
+    """Whether a reproduced number agrees with the published one.
 
-    `printed` is the published text, empty or ``-`` where the paper prints a dash. `reproduced` is a number in the
-    unit of the printed one, a case letter, NaN or ``-`` when it was computed and has no value, and None when
-    nothing was computed. `error` is reproduced - printed, None where either has no value.
-    Raises InputError when the metric has no tolerance.
+    `printed` is the published text, empty or ``-`` for a dash. `reproduced` is a number in the same unit, a case letter, NaN
+    or ``-`` if it was computed and has no value, or None if it was not computed. `error` is reproduced - printed, None if
+    either has no value. Raises InputError when the metric has no tolerance.
     """
     if metric not in tolerances:
         raise InputError(f"tolerances.yaml: metric '{metric}' is missing, add '{metric}: {{absolute: ...}}'")
     tolerance = tolerances[metric]
-    # of a bound only the wrong side counts
+    # for a bound, only the wrong side counts
     below, above = metric.endswith("_lower_bound"), metric.endswith("_upper_bound")
     text = f"{tolerance} below" if below else f"{tolerance} above" if above else str(tolerance)
     if reproduced is None:
@@ -261,14 +259,14 @@ def compare(
     tolerances: Mapping[str, Tolerance],
     by_scatter: Mapping[str, Tolerance] | None = None,
 ) -> pd.DataFrame:
-    """Each printed result beside the reproduced number: the ledger's ``numbers.csv`` (`LEDGER_COLUMNS`).
+    """Each published result next to the reproduced number: the ledger's ``numbers.csv`` (`LEDGER_COLUMNS`).
 
-    `printed` comes from `load_printed`; settings and definitions are left out. `reproduced` has the columns
-    exhibit, key, metric, value, sd, n_runs and source, its values in the printed units, NaN or ``-`` for a number
-    that was computed and does not exist. A printed number without a row there keeps its row, with `reproduced`
-    and `within` empty. A number in the text that quotes an exhibit is compared with that exhibit's number. With
-    ``by_scatter``, tolerances by metric or by ``exhibit metric``, `within_scatter` says the same by these.
-    Raises ValueError when `reproduced` holds a number twice or a key that is not canonical.
+    `printed` comes from `load_printed`; settings and definitions are omitted. `reproduced` has the columns exhibit, key,
+    metric, value, sd, n_runs and source, with values in the published units, NaN or ``-`` for a number that was computed and
+    has no value. A published number without a reproduced one has `reproduced` and `within` empty. A number in the text that
+    quotes an exhibit is compared with that exhibit's number. `within_scatter` is the comparison by the tolerances
+    ``by_scatter``, which are given by metric or by ``exhibit metric``. Raises ValueError when `reproduced` has a number twice
+    or a key that is not canonical.
     """
     computed = {_identity(row): row for row in reproduced.to_dict("records")}
     if len(computed) != len(reproduced):
@@ -290,7 +288,7 @@ def compare(
         }
         row |= {"sd": found.get("sd"), "n_runs": found.get("n_runs"), "source": found.get("source", "")}
         row |= within(number["value"], value, number["metric"], tolerances)._asdict()
-        if by_scatter is not None:  # the exhibit's own tolerance comes before the metric's
+        if by_scatter is not None:  # the exhibit's own tolerance takes precedence over the metric's
             of_exhibit = f"{number['exhibit']} {number['metric']}"
             metric = of_exhibit if of_exhibit in by_scatter else number["metric"]
             scatter = within(number["value"], value, metric, by_scatter)
@@ -305,7 +303,7 @@ def _identity(row: Mapping) -> tuple[str, str, str]:
 
 
 def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
-    """Identity (exhibit, key, metric) of the exhibit's number that a number in the text quotes; it has no `condition` there."""
+    """Identity (exhibit, key, metric, without `condition`) of the exhibit's number that a number in the text quotes."""
     if not number["quotes"]:
         return None
     parts = parse_key(number["key"])
@@ -314,7 +312,7 @@ def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
 
 
 def units(printed: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """The unit of each metric of an exhibit, as far as the paper prints it; none for a pure number."""
+    """The published unit of each metric of an exhibit; empty for a pure number."""
     places = pd.concat([printed.assign(place=printed["exhibit"]), printed.assign(place=printed["quotes"])])
     names = zip(places["place"], places["metric"], strict=True)
     return dict(zip(names, places["unit"].replace("1", ""), strict=True))
@@ -324,12 +322,12 @@ def units(printed: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 class Counted(NamedTuple):
-    """How many of some printed numbers are within tolerance. ``compared`` have a reproduced number beside them."""
+    """Counts of some published numbers by outcome; ``compared`` ones have a reproduced number."""
 
     within: int
     compared: int
     not_computed: int
-    in_text: int  # are in the text, not in the exhibit that they are counted for
+    in_text: int  # numbers in the text, not in the exhibit that they are counted for
 
     @property
     def outside(self) -> int:
@@ -358,9 +356,9 @@ def count(compared: pd.DataFrame, in_text: int = 0, by: Literal["within", "withi
 
 
 def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
-    """The printed numbers of an exhibit or a section: its own, then those in the text that quote it.
+    """The published numbers of an exhibit or a section: its own, then those in the text that quote it.
 
-    What a figure draws as printed marks belongs to the exhibit that prints it (`drawn_marks`).
+    Published marks in a figure belong to the exhibit that has these numbers (`drawn_marks`).
     """
     own = compared[compared["exhibit"] == exhibit_id]
     return pd.concat([own, compared[compared["quotes"] == exhibit_id]])
@@ -369,16 +367,16 @@ def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
 def count_within(
     compared: pd.DataFrame, exhibit_id: str, by: Literal["within", "within_scatter"] = "within"
 ) -> Counted:
-    """How many of the printed numbers that belong to an exhibit are within tolerance: said wherever it is shown.
+    """Counts of the published numbers that belong to an exhibit, shown with it everywhere.
 
-    ``compared`` is a table of `compare` with all printed numbers of the paper.
+    ``compared`` is a table of `compare` with all published numbers of the paper.
     """
     rows = belonging(compared, exhibit_id)
     return count(rows, int((rows["exhibit"] != exhibit_id).sum()), by)
 
 
 def drawn_marks(exhibit: Exhibit, printing: Collection[str]) -> list[str]:
-    """Those of the exhibits ``printing`` whose printed numbers an exhibit draws as marks: its options name them."""
+    """Those of the exhibits ``printing`` whose published numbers an exhibit draws as marks, as named in its options."""
     named = dict.fromkeys(text for text in _texts(exhibit.options) if text in printing)
     return [name for name in named if name != exhibit.id]
 

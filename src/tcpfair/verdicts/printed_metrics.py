@@ -1,8 +1,8 @@
-"""What a paper prints, as if it were the metrics of its experiments: so that print can be asked what simulations are asked.
+"""A paper's published numbers in the form of metrics of its experiments, so that clauses can be decided on them too.
 
-The tables have the form of `tcpfair.measures.measure`, with one replicate and a column ``derived``: empty for what is
-printed, else how the value follows from print. Nothing is in them that is neither. What print gives of runs together (a
-standard deviation over runs, a bound, the place of a minimum) is no metric of a run and is left out.
+The tables have the form of `tcpfair.measures.measure`, with one replicate and a column ``derived``: empty for a published
+value, else how the value follows from published ones. Statistics over runs (a standard deviation, a bound, the place of a
+minimum) are not metrics of a run and are omitted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,12 @@ Rows = Iterator[pd.DataFrame]
 def printed_metrics(
     paper: PaperConfig, layout: Layout, left_out: Callable[[pd.DataFrame], pd.Series] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Metrics of each experiment of which a paper prints a number, by its name.
+    """Metrics of each experiment with a published number, by its name.
 
-    ``left_out`` tells which rows of `cells` count as not printed.
+    ``left_out`` selects rows of `cells` that are excluded.
 
     Columns run_id, replicate (0), the grid variables, flow, flow_protocol, metric, value and derived. Values have the units
-    of `measure`; NaN where a dash is printed. A cell that several places print has what the first table says, the text
-    only where no table has it.
+    of `measure`; NaN for a dash. If several places publish a cell, the first table counts, and the text only without a table.
     """
     table = cells(paper, layout)
     table = table[table["cell"].notna()].sort_values("how", kind="stable")  # "table" before "text"
@@ -65,7 +64,7 @@ def _as_measured(paper: PaperConfig, name: str, rows: pd.DataFrame) -> pd.DataFr
     """The columns and the order of `tcpfair.measures.measure`, and ``derived``."""
     experiment = paper.experiments[name]
     grid = list(experiment.grid)
-    rows = rows.drop_duplicates(_identity(paper, name))  # what is printed stands before what is derived
+    rows = rows.drop_duplicates(_identity(paper, name))  # published values take precedence over derived ones
     runs = rows.groupby(grid, sort=False).ngroup() if grid else 0
     labels = rows["protocol"] if "protocol" in grid else pd.Series("", index=rows.index)
     protocols = [_protocol_of(experiment, flow, label) for flow, label in zip(rows["flow"], labels, strict=True)]
@@ -75,18 +74,18 @@ def _as_measured(paper: PaperConfig, name: str, rows: pd.DataFrame) -> pd.DataFr
 
 
 def _protocol_of(experiment: Experiment, flow: int, label: str) -> str:
-    """Protocol of a flow (1, 2, ..) where the grid variable ``protocol`` is ``label``; none of the system."""
+    """Protocol of a flow (1, 2, ..) where the grid variable ``protocol`` is ``label``; empty for the system."""
     if flow == SYSTEM:
         return ""
     setting = experiment.flows[flow - 1].get("protocol")
     return setting.value if isinstance(setting, Value) else label
 
 
-# --- What is printed ----------------------------------------------------------------------------------------------
+# --- Published values ---------------------------------------------------------------------------------------------
 
 
 def rows_of(paper: PaperConfig, number: dict) -> Iterator[tuple[str, dict]]:
-    """Experiment and row of each cell that a printed number is the value of."""
+    """Experiment and row of each cell whose value is a published number."""
     cell: Cell = number["cell"]
     bound = number["metric"].endswith("_bound")
     if bound or cell.runs not in _OVER_RUNS or cell.base or cell.inverse or cell.cells not in (None, "mean"):
@@ -109,11 +108,11 @@ def _listed(values: object) -> list:
     return values if isinstance(values, list) else [values]
 
 
-# --- What follows -------------------------------------------------------------------------------------------------
+# --- Derived values -----------------------------------------------------------------------------------------------
 
 
 def _with_derived(paper: PaperConfig, name: str, found: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """What is printed of an experiment, and after it what follows from that."""
+    """The published values of an experiment, then those derived from them."""
     rows, grid = found[name], list(paper.experiments[name].grid)
     parts = [rows]
     flows = _unstacked(rows, grid, "throughput_mean", len(paper.experiments[name].flows))
@@ -122,7 +121,7 @@ def _with_derived(paper: PaperConfig, name: str, found: dict[str, pd.DataFrame])
         parts += _nru_of_throughputs(paper, name, flows, found)
     if len(paper.experiments[name].flows) == 2:
         of_means = pd.concat(parts, ignore_index=True)
-        parts[1:1] = _flows_of_tuple(rows, of_means, grid)  # before those of throughputs, which are only near it
+        parts[1:1] = _flows_of_tuple(rows, of_means, grid)  # before those from throughputs, which are only approximate
     parts += _means_of_unfair(rows, grid)
     if (rows["metric"] == "converged_at_s").any():
         clock = rows[rows["metric"] == "converged_at_s"]
@@ -132,7 +131,7 @@ def _with_derived(paper: PaperConfig, name: str, found: dict[str, pd.DataFrame])
 
 
 def _unstacked(rows: pd.DataFrame, grid: list[str], metric: str, n_flows: int) -> pd.DataFrame:
-    """One metric by grid point, a column per flow, where it is known of all flows."""
+    """One metric by grid point, a column per flow; only points with values for all flows."""
     of_flows = rows[(rows["metric"] == metric) & (rows["flow"] != SYSTEM)]
     table = of_flows.set_index([*grid, "flow"])["value"].unstack("flow").reindex(columns=range(1, n_flows + 1))
     return table.dropna()
@@ -161,9 +160,9 @@ def _of_throughputs(paper: PaperConfig, name: str, flows: pd.DataFrame) -> Rows:
 
 
 def _nru_of_throughputs(paper: PaperConfig, name: str, flows: pd.DataFrame, found: dict[str, pd.DataFrame]) -> Rows:
-    """NRU in dB of the printed means over what the self-pairs print, by the paper's rule of the weights.
+    """NRU in dB of the published means and the published self-pairs, by the paper's rule of the weights.
 
-    Exactly ``U_n_of_means``. Eq. 5 is the mean of the logarithm and lies at or below it, so ``U_n`` is nearly that.
+    This is ``U_n_of_means`` exactly. ``U_n`` (eq. 5) is the mean of the logarithm, which is slightly lower or equal.
     """
     experiment = paper.experiments[name]
     weights, grid = experiment.weights, list(experiment.grid)
@@ -189,9 +188,9 @@ def _nru_of_throughputs(paper: PaperConfig, name: str, flows: pd.DataFrame, foun
 
 
 def _flows_of_tuple(rows: pd.DataFrame, of_means: pd.DataFrame, grid: list[str]) -> list[pd.DataFrame]:
-    """NRU of two flows from their printed tuple: U_N+ is the one, U_N- the other; which, the printed throughputs say.
+    """NRU of two flows from their published tuple: U_N+ and U_N- are the two values, assigned by the published throughputs.
 
-    Where both are unfair U_N- is their mean, and S_N, their standard deviation over it, says how far they lie apart.
+    If both are unfair, U_N- is their mean, and their distance follows from S_N, their standard deviation over the mean.
     """
     printed = rows[(rows["flow"] == SYSTEM) & rows["metric"].isin(_TUPLE.values())]
     known = _unstacked(of_means, grid, "U_n_of_means", 2) if len(of_means) else pd.DataFrame()
@@ -208,7 +207,7 @@ def _flows_of_tuple(rows: pd.DataFrame, of_means: pd.DataFrame, grid: list[str])
 
 
 def _means_of_unfair(rows: pd.DataFrame, grid: list[str]) -> Rows:
-    """U_N where a dash stands for U_N+: all flows are unfair, and the mean over them is U_N-."""
+    """U_N if U_N+ is a dash: all flows are unfair, and the mean over them is U_N-."""
     printed = rows[(rows["flow"] == SYSTEM) & rows["metric"].isin(["U_N+", "U_N-"])]
     if set(printed["metric"]) != {"U_N+", "U_N-"}:
         return

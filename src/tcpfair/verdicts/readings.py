@@ -1,8 +1,9 @@
-"""The printed numbers and the claims under each named reading of a paper, and what suggests a reading.
+"""The published numbers and the claims under each named reading of a paper, and the evidence for a reading.
 
 A reading is the paper as configured, its second reference, or a hypothesis of ``config/ensemble.yaml``; only the first is
-adopted. `reading_table` counts how the same printed numbers fare under each. Numbers of no cell (closed forms) and numbers in the
-text that repeat a table are counted apart; what a paper reprints from an earlier one counts once in the sum over all papers.
+adopted. `reading_table` counts the outcomes of the same published numbers under each. Numbers without a cell (closed forms)
+and numbers in the text that repeat a table are counted separately. Numbers that a paper reprints from an earlier one count
+once in the sum over all papers.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tcpfair.verdicts.printed_metrics import printed_metrics
 from tcpfair.verdicts.scatter import reprints
 from tcpfair.verdicts.yardsticks import TWINS
 
-CONFIGURED, SECOND, ALL = "configured", "second reference", "all"  # readings that are no hypothesis; all papers
+CONFIGURED, SECOND, ALL = "configured", "second reference", "all"  # readings other than hypotheses; all papers
 COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_runs", "inside_runs", "reprinted"]
 APART = ["not_computed", "no_cell", "repeated", "excluded"]
 COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
@@ -43,7 +44,7 @@ _NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
 Papers = Mapping[str, PaperConfig]
-Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read in its place
+Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read instead
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and t
 
 @dataclass(frozen=True, eq=False)
 class Printed:
-    """The printed results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
+    """The published results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
 
     paper: str
     numbers: pd.DataFrame
@@ -68,7 +69,7 @@ class Printed:
         return self.ensemble.loc[hypothesis] if known else self.ensemble.iloc[:0].droplevel(0)
 
     def judged(self, reading: Reading) -> pd.Series:
-        """By number: empty where it is judged, else why it is counted apart (`APART`)."""
+        """By number: empty if it is judged, else why it is counted separately (`APART`)."""
         out = tables.excluded(self.numbers, reading.excluded)
         apart = pd.Series("", self.numbers.index).mask(self.numbers["cell"].isna(), "no_cell")
         again = repeats(self.numbers[~out]).reindex(apart.index, fill_value=False)
@@ -76,7 +77,7 @@ class Printed:
         return apart.mask((apart == "") & self.numbers["within"].isna(), "not_computed")
 
     def compared(self, name: str, reading: Reading) -> pd.DataFrame:
-        """Columns within and within_scatter under a reading: as configured where it gives no other value."""
+        """Columns within and within_scatter under a reading; as configured for numbers that it does not change."""
         found = self.numbers[["within", "within_scatter"]].astype("boolean")
         for number, value in self._other_values(name, reading).items():
             row = self.numbers.loc[number]
@@ -87,7 +88,7 @@ class Printed:
         return found
 
     def _other_values(self, name: str, reading: Reading) -> dict[int, Any]:
-        """The numbers that a reading gives another value than the configured one, with that value."""
+        """The numbers whose values a reading changes, with the new values."""
         if name == SECOND:
             return self.of(AS_PRINTED)["second"].dropna().to_dict()
         found = {}
@@ -101,7 +102,7 @@ class Printed:
         return found
 
     def ranges(self, name: str, reading: Reading) -> pd.DataFrame:
-        """Columns in_ensemble, inside, in_runs, inside_runs: has the number a range of settings, or of runs; is it inside."""
+        """Columns in_ensemble and in_runs (whether a number has a range of settings, or of runs), inside, inside_runs."""
         rows = self.of(name) if len(self.of(name)) else self.of(AS_PRINTED)
         found = pd.DataFrame(False, self.numbers.index, ["in_ensemble", "inside", "in_runs", "inside_runs"])
         if name == SECOND:  # a prediction, without a range
@@ -117,7 +118,7 @@ class Printed:
 
     @cache  # noqa: B019  (an object lives as long as the process)
     def _inside_runs(self, number: int, metrics: Metrics) -> bool | None:
-        """Whether a number that is printed of one run is in the range of the runs here; None where there is no range."""
+        """Whether a published number of one run is in the range of the runs here; None without a range."""
         row = self.numbers.loc[number]
         value = pd.to_numeric(row["value"], errors="coerce")
         if row["printed_runs"] != 1 or row["cell"] is None or pd.isna(row["within"]) or pd.isna(value):
@@ -131,7 +132,7 @@ class Printed:
         return Measured(self.load, dict(metrics))
 
     def counts(self, name: str, reading: Reading, but: Collection[int] = ()) -> dict[str, int]:
-        """`COUNTS` and `APART` under a reading, of all numbers ``but`` some."""
+        """`COUNTS` and `APART` under a reading, of all numbers except ``but``."""
         apart = self.judged(reading).drop(list(but))
         both = self.compared(name, reading).loc[apart.index[apart == ""]].join(self.ranges(name, reading))
         both = both.assign(numbers=1, reprinted=both.index.isin(self.reprints))
@@ -145,16 +146,16 @@ def reading_table(
     ensemble: pd.DataFrame,
     config: EnsembleConfig | None,
 ) -> pd.DataFrame:
-    """How the printed numbers of each paper fare under each reading: `COLUMNS`. The last row has all papers together.
+    """Counts of the published numbers of each paper under each reading: `COLUMNS`. The last row is for all papers together.
 
     ``numbers`` have a value here: ``within`` the tolerance set by hand, ``within_scatter`` that of repetitions. The ensemble has
-    ``in_ensemble`` of them, of which ``inside`` are in the range that its settings give. Of the others ``in_runs`` are printed of
-    one run, of which ``inside_runs`` are in the range of the runs here. ``reprinted`` are measurements of an earlier paper, which
-    the last row counts once. A number that was not simulated under a reading keeps the configured value. The arguments are what
-    the source holds, and the ledger's tables ``numbers`` and ``ensemble_numbers``.
+    ``in_ensemble`` of them, and ``inside`` of these are in the range of its settings. Of the others, ``in_runs`` are published
+    for one run, and ``inside_runs`` of these are in the range of the runs here. ``reprinted`` are measurements of an earlier
+    paper, which the last row counts once. A number that was not simulated under a reading keeps the configured value. ``held``
+    has the available runs; ``numbers`` and ``ensemble`` are the ledger's tables ``numbers`` and ``ensemble_numbers``.
 
-    A paper whose configuration lacks an experiment of its numbers has no rows; without ``config`` there are none. Raises
-    InputError where what a hypothesis needs (`CONDITIONS`) does not hold, unless numbers are missing or its ensemble is of
+    A paper whose configuration lacks an experiment of its numbers has no rows; without ``config``, no paper has. Raises
+    InputError when a condition of a hypothesis (`CONDITIONS`) does not hold, unless numbers are missing or the ensemble has
     other values.
     """
     papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
@@ -224,7 +225,7 @@ def _printed(
 
 
 def _reprinted(layout: Layout, of_paper: Mapping[str, pd.DataFrame]) -> frozenset[int]:
-    """The rows of the second Bhatti paper that are measurements of the first, whether or not that one is requested."""
+    """The rows of the second Bhatti paper that are measurements of the first, even if that one is not requested."""
     first, second = TWINS
     if second not in of_paper:
         return frozenset()
@@ -237,11 +238,11 @@ def _reprinted(layout: Layout, of_paper: Mapping[str, pd.DataFrame]) -> frozense
     return reprints(of_paper[second], earlier)
 
 
-# --- What suggests a reading --------------------------------------------------------------------------------------
+# --- Evidence for a reading ---------------------------------------------------------------------------------------
 
 
 class Suggested(NamedTuple):
-    """What a condition may look at: the printed numbers, a reading of them, and the counts under it and as configured."""
+    """The input of a condition: the published numbers, a reading of them, and the counts under it and as configured."""
 
     found: Printed
     reading: Reading
@@ -254,7 +255,7 @@ class Suggested(NamedTuple):
 
     @property
     def rest(self) -> pd.Series:
-        """The other numbers of the same tables."""
+        """The other numbers of the tables with excluded ones."""
         numbers = self.found.numbers
         return numbers["exhibit"].isin(numbers.loc[self.excluded, "exhibit"]) & ~self.excluded
 
@@ -278,7 +279,7 @@ def _share_inside(counts: Mapping[str, int]) -> float:
     return (counts["inside"] + counts["inside_runs"]) / max(counts["in_ensemble"] + counts["in_runs"], 1)
 
 
-# what a hypothesis may need: its name, the condition, and what is said where it is not met
+# conditions of hypotheses by name: the condition, and the message if it does not hold
 CONDITIONS: dict[str, tuple[Callable[[Suggested], bool], str]] = {
     "quoted otherwise": (_quoted_otherwise, "the text quotes none of the excluded numbers with another value"),
     "same at every RTT": (
@@ -300,7 +301,7 @@ CONDITIONS: dict[str, tuple[Callable[[Suggested], bool], str]] = {
 
 
 def _unmet(where: str, needs: Sequence[str], found: Suggested) -> list[str]:
-    """A line for each condition of a hypothesis that does not hold. Raises InputError for a name that is no condition."""
+    """A line for each condition of a hypothesis that does not hold. Raises InputError for an unknown condition."""
     for need in needs:
         if need not in CONDITIONS:
             raise unknown(f"{where}.needs: condition", need, CONDITIONS)
@@ -317,10 +318,10 @@ def clauses_read_as(
     settings: pd.DataFrame,
     config: EnsembleConfig | None,
 ) -> pd.DataFrame:
-    """The clauses of claims whose experiments a hypothesis reads by other metrics, where the ensemble does not have them.
+    """The clauses of claims whose experiments a hypothesis reads by other metrics, if the ensemble does not have them.
 
     They are decided on the configured runs, in the columns of ``settings``, the table ``ensemble_clauses``: ``share`` is 1 for a
-    clause that holds, 0 for one that does not, NaN for an open one. Raises InputError for a metric that no run has.
+    clause that holds, 0 for one that does not, NaN for an open one. Raises InputError for an unmeasured metric.
     """
     rows = []
     known = set(settings[["id", "hypothesis"]].itertuples(index=False, name=None))
@@ -340,8 +341,8 @@ def clauses_read_as(
                 about = {"id": claim.id, "paper": paper, "hypothesis": name, "settings": 1, "assumption": ""}
                 for clause in found.clauses:
                     share = _SHARES[clause.outcome]
-                    told = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
-                    rows.append({**about, "clause": clause.clause_id, **told})
+                    result = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
+                    rows.append({**about, "clause": clause.clause_id, **result})
     return pd.DataFrame(rows, columns=CLAUSES)
 
 
@@ -358,8 +359,8 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
 def denied_in_print(
     layout: Layout, papers: Papers, config: EnsembleConfig | None
 ) -> Callable[[Claim], dict[str, list[str]]]:
-    """A function that gives the clauses of a claim that its paper's own numbers deny: as printed (``""``), and without those
-    that a hypothesis excludes, for each such hypothesis."""
+    """A function that returns the clauses of a claim that its paper's own numbers contradict, by hypothesis: with all numbers
+    (``""``), and for each hypothesis that excludes some, without these."""
 
     @cache
     def readings(paper: str) -> dict[str, Measured]:
@@ -379,12 +380,12 @@ def denied_in_print(
 def _denied(claim: Claim, paper: PaperConfig, measured: Measured) -> list[str]:
     found = []
     for name, clause in claim.clauses.items():
-        # by itself where it can be, so that a cell that another clause lacks does not matter
+        # separately if possible, so that a missing cell of another clause does not matter
         alone = claim.model_copy(update={"clauses": {name: clause}}) if claim.expressions else claim
         evidence = Evidence(alone, paper, measured, {}.__getitem__)
         try:
             quantity = decision.quantities(registry.claim_function(alone), evidence)[name]
-        except (InputError, KeyError):  # of a cell that is not printed, or excluded
+        except (InputError, KeyError):  # for a cell that is not published, or excluded
             continue
         if decision.holds(clause, quantity).iloc[0] == 0:
             found.append(name)

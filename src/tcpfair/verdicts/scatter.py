@@ -1,21 +1,20 @@
-"""How much two independent repetitions of a printed table differ, and the tolerances that follow from it.
+"""Differences between independent repetitions of a published table, and the tolerances that follow from them.
 
-A tolerance ought to be the papers' own scatter rather than taste. For each metric the distances of pairs of repetitions
-come from the first of these sources that has any:
+A tolerance should reflect the papers' own scatter. For each metric, the distances of pairs of repetitions come from the
+first of these sources that has any:
 
-* ``twice printed``: bhatti2008 and bhatti2009 print the same pairs and self-pairs on the same testbed (25 and 5 runs). Rows
-  that agree to the digit nearly everywhere are one measurement printed twice and are left out (`REPRINT_SHARE`).
-* ``printed sd``: of a printed standard deviation over n runs, two means of n runs each. Their difference is taken as
-  normal with the variance 2 sd^2 / n; each cell stands for `_LEVELS` quantiles of its magnitude.
-* ``simulated``: of the runs of this repository at the base setting, two sets of as many runs as the paper has: all pairs of
-  runs where it has one, else `_DRAWS` pairs of sets drawn with replacement, their distances widened by sqrt(n / (n - 1)).
+* ``twice printed``: bhatti2008 and bhatti2009 publish the same pairs and self-pairs on the same testbed (25 and 5 runs). Rows
+  that agree to the digit nearly everywhere are one measurement published twice and are excluded (`REPRINT_SHARE`).
+* ``printed sd``: two means of n runs each, from a published standard deviation over n runs. Their difference is assumed
+  normal with the variance 2 sd^2 / n; each cell contributes `_LEVELS` quantiles of its magnitude.
+* ``simulated``: two sets of this repository's runs at the base setting, each as large as the paper's number of runs: all
+  pairs of single runs, else `_DRAWS` pairs of sets drawn with replacement, their distances widened by sqrt(n / (n - 1)).
 
-``both orders`` (bhatti2009 with either flow first) is measured beside them and never used: that the order matters is what
-the paper says of these tables. The tolerance is the distance that 95 % of the pairs do not exceed: the least one of them
-that is at least as large as 95 % of all, so with fewer than 20 pairs the largest. It is relative where that of
-``data/tolerances.yaml`` is, each value of a pair serving as the printed one in turn. An absolute one is at least half of
-the last printed digit, and where along a sweep something happens is known to a step of the sweep at best. Closed forms and
-letters have no scatter and keep what they have.
+``both orders`` (bhatti2009 with either flow first) is measured too but never used, because the paper itself states that
+the order matters in these tables. The tolerance is the smallest distance that at least 95 % of the pairs do not exceed;
+with fewer than 20 pairs it is the largest. It is relative if that of ``data/tolerances.yaml`` is; then each value of a pair
+serves as the published one in turn. An absolute tolerance is at least half of the last published digit. The place of an event
+along a sweep is known to a step of the sweep at best. Closed forms and letters have no scatter and keep their tolerance.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from tcpfair.verdicts.printed_metrics import printed_metrics
 SOURCES = ("twice printed", "printed sd", "simulated", "both orders")
 UNUSED = ("both orders",)
 SHARE = 0.95  # of the pairs
-REPRINT_SHARE = 0.75  # of the numbers of a row that are equal to the digit: no repetition but a reprint
+REPRINT_SHARE = 0.75  # share of equal numbers in a row from which it is a reprint, not a repetition
 TESTBED = "testbed"  # numbers of the pairs and self-pairs of both Bhatti papers
 SCATTER_COLUMNS = [
     *("metric", "of", "exhibits", "source", "used", "cells", "pairs", "relative", "median", "p95"),
@@ -54,7 +53,7 @@ _SEED = 20080911
 _SAME_RUNS = {"self": "self", "pair": "pair_ccid2_first"}  # experiments of bhatti2008 and of bhatti2009
 _ORDERS = ("pair_ccid2_first", "pair_tcp_first")
 _TESTBED_EXPERIMENTS = {*_SAME_RUNS, *_SAME_RUNS.values(), *_ORDERS}
-# bounds and shares that are of the same numbers as another metric
+# bounds of the same numbers as another metric
 _LIKE = {"jfi_lower_bound": "jfi_mean", "jfi_upper_bound": "jfi_mean", "ratio_upper_bound": "ratio"}
 _PLACE = ["protocol", "rtt_ms"]
 _PAIR = ["metric", "of", "source", "cell", "first", "second"]
@@ -67,17 +66,17 @@ Papers = Mapping[str, PaperConfig]
 
 
 def repetitions(papers: Papers, layout: Layout, load_metrics: LoadMetrics) -> pd.DataFrame:
-    """Pairs of repetitions from every source: columns metric, of, source, cell, first, second, in printed units.
+    """Pairs of repetitions from every source: columns metric, of, source, cell, first, second, in published units.
 
-    ``of`` is `TESTBED` or the experiment, ``cell`` names the printed number. ``load_metrics`` gives the metrics of paper
-    and experiment. A pair of which one has no value is left out.
+    ``of`` is `TESTBED` or the experiment, ``cell`` names the published number. ``load_metrics`` returns the metrics of paper
+    and experiment. Pairs with a missing value are omitted.
     """
     simulated = _simulated(numbers_with_scatter(papers, layout), load_metrics)
     return pd.concat([printed_repetitions(papers, layout), _known(simulated)], ignore_index=True)
 
 
 def printed_repetitions(papers: Papers, layout: Layout) -> pd.DataFrame:
-    """Those of the `repetitions` that need nothing but print."""
+    """Those of the `repetitions` that need only published numbers."""
     numbers = numbers_with_scatter(papers, layout)
     parts = [_twice_printed(papers, layout, numbers), _printed_sd(numbers), _both_orders(papers, layout)]
     return _known(pd.concat(parts, ignore_index=True))
@@ -88,7 +87,7 @@ def _known(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def numbers_with_scatter(papers: Papers, layout: Layout) -> pd.DataFrame:
-    """Every printed number that runs scatter around: the rows of `cells` that have a cell and are no letter, and ``of``."""
+    """Every published number with scatter: the rows of `cells` with a cell, except letters, and ``of``."""
     table = pd.concat([cells(paper, layout) for paper in papers.values()], ignore_index=True)
     table = table[table["cell"].notna() & ~table["metric"].str.startswith("case")]
     testbed = table["exhibit"].str.startswith("bhatti") & table["experiment"].isin(_TESTBED_EXPERIMENTS)
@@ -96,10 +95,10 @@ def numbers_with_scatter(papers: Papers, layout: Layout) -> pd.DataFrame:
 
 
 def twice_printed(papers: Papers, layout: Layout) -> pd.DataFrame:
-    """What bhatti2008 and bhatti2009 print of the same runs' settings: a row for each number.
+    """The numbers that bhatti2008 and bhatti2009 both publish for the same settings, a row for each.
 
     Columns experiment (of bhatti2009), protocol, rtt_ms, flow, metric, first (2008), second (2009), reprint: whether the
-    rows of the protocol are one measurement printed twice.
+    rows of the protocol are one measurement published twice.
     """
     tables = [printed_metrics(papers[name], layout) for name in ("bhatti2008", "bhatti2009")]
     key, parts = [*_PLACE, "flow", "metric"], []
@@ -115,9 +114,9 @@ def twice_printed(papers: Papers, layout: Layout) -> pd.DataFrame:
 
 
 def reprints(own: pd.DataFrame, other: pd.DataFrame) -> frozenset[int]:
-    """The rows of one Bhatti paper's `cells` that are measurements of the ``other`` one, which prints them too.
+    """The rows of one Bhatti paper's `cells` that are measurements of the ``other`` one.
 
-    Rows of one protocol, or of an experiment without protocols, are a reprint where `REPRINT_SHARE` of them are equal.
+    Rows of one protocol, or of an experiment without protocols, are a reprint if `REPRINT_SHARE` of them are equal.
     """
     place = ["experiment", "key", "metric"]
     first, second = (
@@ -145,7 +144,7 @@ def _throughputs(both: pd.DataFrame, experiment: str, when: str) -> pd.DataFrame
 
 
 def _nru_of_both(both: pd.DataFrame) -> pd.DataFrame:
-    """U_N+, U_N- and S_N of both papers from printed throughputs, by one rule for both: that of bhatti2008."""
+    """U_N+, U_N- and S_N of both papers from published throughputs, both by the rule of bhatti2008."""
     found = {}
     for when in ("first", "second"):
         own = _throughputs(both, "self", when).mean(axis=1)
@@ -170,7 +169,7 @@ def _shares_of_both(both: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spreads_of_both(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Standard deviation and CoV of J over runs: one paper prints the one, one the other, and both the mean."""
+    """Standard deviation and CoV of J over runs: each paper publishes one of them, and both publish the mean."""
     of_2008, of_2009 = _values(numbers, "bhatti2008.table5"), _values(numbers, "bhatti2009.table5")
     shared = of_2008.index.intersection(of_2009.index)
     mean, cv = (of_2008.loc[shared, name] for name in ("jfi_mean", "jfi_cv"))
@@ -181,7 +180,7 @@ def _spreads_of_both(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(numbers: pd.DataFrame, exhibit: str) -> pd.DataFrame:
-    """Printed values of a table by protocol and RTT, a column for each metric."""
+    """Published values of a table by protocol and RTT, a column for each metric."""
     rows = numbers[numbers["exhibit"] == exhibit]
     where = pd.DataFrame(rows["where"].tolist(), index=rows.index)
     return pd.concat([rows["metric"], pd.to_numeric(rows["value"]), where], axis=1).pivot(
@@ -190,7 +189,7 @@ def _values(numbers: pd.DataFrame, exhibit: str) -> pd.DataFrame:
 
 
 def _printed_sd(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Two means of n runs with the printed standard deviation, for every cell of J that has one."""
+    """Two means of n runs with the published standard deviation, for every cell of J that has one."""
     parts = []
     levels = ndtri((1 + (np.arange(_LEVELS) + 0.5) / _LEVELS) / 2)  # of the half-normal distribution
     for exhibit, rows in numbers.groupby("exhibit", sort=False):
@@ -252,11 +251,11 @@ def _pairs_of_sets(cell: Cell, measured: Measured, n_runs: int, rng: np.random.G
 
 
 def scatter_table(pairs: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
-    """How far the pairs of `repetitions` lie apart, a row for each metric, group of numbers and source.
+    """Distances of the pairs of `repetitions`, a row for each metric, group of numbers and source.
 
-    Columns `SCATTER_COLUMNS`: exhibits that have such numbers (joined by ``;``), whether the source is used, how many cells
-    and pairs, whether distances are relative, their median, the distance that 95 % do not exceed, the share within
-    ``tolerances``, and that within the distance of the source that is used. ``numbers`` come from `numbers_with_scatter`.
+    Columns `SCATTER_COLUMNS`: exhibits with such numbers (joined by ``;``), whether the source is used, numbers of cells and
+    pairs, whether distances are relative, their median, the distance that 95 % do not exceed, the share within
+    ``tolerances``, and the share within the distance of the used source. ``numbers`` come from `numbers_with_scatter`.
     """
     rows = []
     likes = numbers["metric"].map(lambda metric: _LIKE.get(metric, metric))
@@ -298,18 +297,18 @@ def distances(pairs: pd.DataFrame, relative: bool) -> np.ndarray:
         return apart
     with np.errstate(divide="ignore", invalid="ignore"):
         both = np.concatenate([apart / np.abs(first), apart / np.abs(second)])
-    return np.nan_to_num(both, nan=0.0, posinf=np.inf)  # two zeros are no distance apart
+    return np.nan_to_num(both, nan=0.0, posinf=np.inf)  # the distance of two zeros is 0
 
 
 def reach(apart: np.ndarray) -> float:
-    """The least of the distances that `SHARE` of them do not exceed."""
+    """The smallest of the distances that at least `SHARE` of them do not exceed."""
     return float(np.quantile(apart, SHARE, method="inverted_cdf"))
 
 
 def scatter_tolerances(
     table: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]
 ) -> dict[str, Tolerance]:
-    """Tolerance of each metric by its scatter; what has none keeps that of ``tolerances``.
+    """Tolerance of each metric by its scatter; metrics without scatter keep that of ``tolerances``.
 
     Keys are metrics, for the group with most numbers, and ``exhibit metric`` for the numbers of other groups.
     """
@@ -329,7 +328,7 @@ def scatter_tolerances(
 
 
 def _tolerance(distance: float, group: pd.DataFrame, relative: bool) -> Tolerance:
-    """``distance`` to three digits, rounded up; an absolute one at least as large as what print can tell apart."""
+    """``distance`` rounded up to three digits; an absolute one is at least the resolution of the published numbers."""
     if relative:
         return Tolerance(relative=_up(distance))
     least = max(0.5 * 10.0 ** -len(text.partition(".")[2]) for text in group["value"] if text)
@@ -337,7 +336,7 @@ def _tolerance(distance: float, group: pd.DataFrame, relative: bool) -> Toleranc
 
 
 def _step(cell: Cell) -> float:
-    """The least step of the sweep along which a number has its place, in the printed unit; 0 for any other number."""
+    """The smallest step of the sweep for a number that is a place along it, in the published unit; 0 for any other number."""
     if not (cell.cells or "").startswith("place_"):
         return 0.0
     places = np.unique(cell.grid[cell.over])
@@ -345,6 +344,6 @@ def _step(cell: Cell) -> float:
 
 
 def _up(value: float) -> float:
-    """``value`` rounded up to three digits; what binary adds to a decimal does not count."""
+    """``value`` rounded up to three digits, ignoring the binary error of a decimal."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return float(f"{math.ceil(value / unit - 1e-6) * unit:.3g}")

@@ -1,14 +1,12 @@
-"""What one run was requested to build: the part of the papers that the ledger judges.
+"""The scope of one run: the requested part of the papers, which the ledger judges.
 
-A run may ask for some papers only, or for some exhibits (``only``). The ledger then has the tables of the papers that are
-concerned, and in them counts
+A run may request only some papers, or some exhibits (``only``). The ledger then has the tables of these papers and counts
 
-* an exhibit when it was requested, and its numbers with it; any other is ``pending``, whatever an earlier run left;
-* a claim when all its experiments are among those of the exhibits that were requested (weights included), so that it can
-  be decided from what this run had measured; a closed form, which has no experiments, when an exhibit that shows it was
-  requested. Any other claim is ``not run``.
+* requested exhibits and their numbers; any other exhibit is ``pending``, even if an earlier run has built it;
+* claims whose experiments all belong to requested exhibits (including weights), so that this run has measured them. A closed
+  form, which has no experiments, counts if an exhibit that shows it was requested. Any other claim is ``not run``.
 
-What does not count takes no part in what moved since the baseline.
+Exhibits and claims that do not count are not compared with the baseline.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from tcpfair.verdicts.claims.statement import Claim
 
 @dataclass(frozen=True)
 class Scope:
-    """The papers concerned, the ids of the requested exhibits, and (paper, experiment) of all that they draw from."""
+    """The requested papers and ids of exhibits, and (paper, experiment) of all experiments that these need."""
 
     papers: Mapping[str, PaperConfig]
     exhibits: frozenset[str]
@@ -32,14 +30,14 @@ class Scope:
     only: tuple[str, ...] = ()
 
     def left_out(self, claim: Claim) -> str:
-        """Why a claim does not count; empty when it does."""
+        """Why a claim does not count; empty if it does."""
         needed = {(claim.paper, name) for name in claim.experiments}
         covered = needed <= self.experiments if needed else bool(self.exhibits & set(claim.exhibits))
         return "" if covered or not self.only else f"not requested: this run was limited to {', '.join(self.only)}"
 
 
 def scope_of(layout: Layout, config: Config) -> Scope:
-    """The scope of a configuration. Raises InputError when a paper's configuration is wrong or an exhibit is unknown."""
+    """The scope of a configuration. Raises InputError for an invalid configuration of a paper or an unknown exhibit."""
     named = [exhibit.partition(".")[0].strip().lower() for exhibit in config.only]
     papers = {name: load_paper(layout.paper_config(name)) for name in config.papers if not named or name in named}
     exhibits = {exhibit.id: (paper, exhibit) for paper in papers.values() for exhibit in paper.exhibits}

@@ -1,4 +1,4 @@
-"""Equations as MathML, which browsers draw without a script: those of ``data/equations.yaml``, from their TeX."""
+"""The equations of ``data/equations.yaml``, converted from TeX to MathML, which browsers draw without a script."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 
 
 def without_roots(tex: str) -> str:
-    """TeX with powers in place of roots that have a degree: browsers without a mathematical font draw these wrongly.
+    """TeX with powers instead of roots with a degree, which browsers without a mathematical font draw wrongly.
 
-    ``\\sqrt[3]{\\frac{a}{b}}`` -> ``{\\left(a/b\\right)^{1/3}}``; a single letter or command needs no parentheses. Such a font
-    stretches parentheses, too: what they enclose is one line high.
+    ``\\sqrt[3]{\\frac{a}{b}}`` -> ``{\\left(a/b\\right)^{1/3}}``; a single letter or command needs no parentheses. Without such
+    a font parentheses do not stretch, so fractions in them are written on one line.
     """
     while found := re.search(r"\\sqrt\[([^\]]*)\]\{", tex):
         depth = 0
@@ -32,7 +32,7 @@ def without_roots(tex: str) -> str:
             if not depth:
                 break
         else:
-            return tex  # braces that do not match: the converter refuses them
+            return tex  # unmatched braces, which the converter refuses
         base = re.sub(rf"\\frac{_BRACED}{_BRACED}", _in_a_line, tex[found.end() : end])
         power = base if _is_single(base) else rf"\left({base}\right)"
         tex = f"{tex[: found.start()]}{{{power}^{{1/{_enclosed(found[1])}}}}}{tex[end + 1 :]}"
@@ -58,10 +58,10 @@ def typeset(tex: str) -> str:
     letters = r'(?:<mi mathvariant="italic">\w</mi>)+'
     text = re.sub(letters, lambda found: f"<mi>{re.sub('<[^>]*>', '', found[0])}</mi>", text)
     text = re.sub(r"<mi>(\w{2,})</mi>", r'<mi mathvariant="normal">\1</mi>', text)
-    # `+=` comes apart in the converter
+    # the converter splits `+=`
     text = re.sub(r"<mo>(?:<mrow>)?<mo>&#x0002B;</mo>(?:</mrow>)?</mo><mo>&#x0003D;</mo>", "<mo>+=</mo>", text)
     text = re.sub(r"&#x(?!0*(?:26|3C|3E);)[0-9A-Fa-f]+;", lambda found: unescape(found[0]), text)
-    # drawn as a border: the bar over several letters only stretches with a mathematical font
+    # drawn as a border, because a bar over several letters stretches only with a mathematical font
     text = re.sub(
         r'<mover>((?:(?!<mover>).)*?)<mo accent="true">―</mo></mover>', r'<mrow class="barred">\1</mrow>', text
     )

@@ -1,10 +1,10 @@
-"""What a share of printed numbers within tolerance is worth: what others would reach that know less, or all.
+"""Yardsticks for the share of published numbers within tolerance: a naive model, another paper, and a perfect model.
 
-Each yardstick is a set of numbers in the place of the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts
-them as it counts those: a null model with one value for each table (`null_model`), the other Bhatti paper on the
-cells that both print (`other_papers`). A perfect model would still be as far off as repetitions of the experiment are
-(`_beside_a_perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all
-beside what is reproduced, for the ledger.
+Each yardstick is a set of numbers that replaces the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts them in
+the same way: a null model with one value for each table (`null_model`), or the other Bhatti paper on the cells that both
+publish (`other_papers`). A perfect model would still deviate as much as repetitions of the experiment do
+(`_perfect_model`). `crps` scores how well an ensemble predicts a published number. `yardstick_table` compares all of
+them with the reproduced numbers, for the ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.printed import IDENTITY, compare, load_printed, load_tolerances
 from tcpfair.verdicts.scatter import twice_printed
 
-SMALLEST_TABLE = 4  # numbers of one metric that make a table; of fewer the median is nearly the print itself
+SMALLEST_TABLE = 4  # least numbers of one metric in a table; the median of fewer is nearly the published number itself
 NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 YARDSTICK_COLUMNS = [
     *("paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"),
@@ -33,11 +33,11 @@ _LETTERS = ("case", "case_1dp")
 
 
 def null_model(printed: pd.DataFrame, constants: Mapping[str, float] | None = None) -> pd.DataFrame:
-    """Numbers of a model that says the same of each cell of a table: in the form that `compare` takes as reproduced.
+    """Numbers of a model that predicts one value for all cells of a table, in the form of `compare`'s ``reproduced``.
 
     ``printed`` comes from `load_printed`. The value is that of ``constants`` by metric, ``{"throughput_mean": 47,
-    "jfi_mean": 0.9}`` for instance, else the median of the metric over the printed table, which is the best that such a
-    model can know. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never foretold.
+    "jfi_mean": 0.9}`` for instance, else the median of the metric over the published table, the best value for such a
+    model. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never predicted.
     """
     results = printed[(printed["kind"] == "result") & ~printed["metric"].isin(_LETTERS)]
     parts = []
@@ -49,9 +49,9 @@ def null_model(printed: pd.DataFrame, constants: Mapping[str, float] | None = No
 
 
 def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFrame:
-    """What the other Bhatti paper prints in the cells that both measured: in the form of `null_model`, for both papers.
+    """The other Bhatti paper's numbers in the cells that both measured, in the form of `null_model`, for both papers.
 
-    Cells that are one measurement printed twice are left out.
+    Cells that are one measurement published twice are omitted.
     """
     found = pd.concat(in_both(papers, layout).values())
     found = found[~found["reprint"]]
@@ -59,9 +59,9 @@ def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFr
 
 
 def in_both(papers: Mapping[str, PaperConfig], layout: Layout) -> dict[str, pd.DataFrame]:
-    """The rows of `cells` of each Bhatti paper that the other one prints too.
+    """The rows of `cells` of each Bhatti paper that the other one publishes too.
 
-    With columns ``other``, what that prints, and ``reprint``, whether it is one measurement printed twice
+    Columns ``other``, the number in that paper, and ``reprint``, whether it is one measurement published twice
     (`tcpfair.verdicts.scatter`).
     """
     key = ["experiment", "protocol", "rtt_ms", "flow", "metric"]
@@ -81,7 +81,7 @@ def in_both(papers: Mapping[str, PaperConfig], layout: Layout) -> dict[str, pd.D
 
 
 def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Shares of several tables of `compare` over the numbers that all of them have, by the name that each is given.
+    """Shares of several named tables of `compare` over the numbers that all of them have.
 
     Columns paper, numbers, and for each name its share by the tolerances and, as ``name by scatter``, by the scatter.
     """
@@ -101,8 +101,8 @@ def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def crps(ensemble: npt.ArrayLike, observed: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Continuous ranked probability score of ``ensemble`` (..., members) against ``observed`` (...), in their unit.
 
-    The mean distance of the members from the observation less half of their mean distance from each other: the absolute
-    error of a single member, 0 for members that all hit. Gneiting and Raftery 2007, eq. 21. NaN where a member is.
+    The mean distance of the members from the observation minus half of their mean distance from each other: the absolute
+    error of a single member, 0 if all members are exact. Gneiting and Raftery 2007, eq. 21. NaN if a member is NaN.
     """
     x = np.sort(np.asarray(ensemble, dtype=float), axis=-1)
     n = x.shape[-1]
@@ -114,11 +114,11 @@ def crps(ensemble: npt.ArrayLike, observed: npt.ArrayLike) -> npt.NDArray[np.flo
 def yardstick_table(
     layout: Layout, papers: Mapping[str, PaperConfig], numbers: pd.DataFrame, ensemble: pd.DataFrame
 ) -> pd.DataFrame:
-    """What is reproduced beside each yardstick, over the numbers that both have: a row for each paper and yardstick.
+    """The reproduced numbers next to each yardstick, over the numbers that both have: a row for each paper and yardstick.
 
     Columns `YARDSTICK_COLUMNS`: ``reproduced`` and ``value`` (the yardstick's) by the tolerances, and both by the scatter.
-    ``numbers`` is the ledger's table of numbers, ``ensemble`` that of the ensemble's. Where measure is `ERROR`, the values are
-    mean distances from print in tolerances: of a single value the distance, of all settings the `crps`.
+    ``numbers`` is the ledger's table of numbers, ``ensemble`` that of the ensemble's. If measure is `ERROR`, the values are
+    mean distances from the published numbers in tolerances: the distance for a single value, the `crps` for all settings.
     """
     paths = (layout.data / name for name in ("tolerances.yaml", "tolerances_scatter.yaml"))
     tolerances, by_scatter = (load_tolerances(path) for path in paths)
@@ -134,14 +134,14 @@ def yardstick_table(
         rows.append(both.rename(columns={"reproduced by scatter": "reproduced_by_scatter"}).assign(yardstick=name))
     scatter = layout.data / "scatter.csv"
     if scatter.is_file():
-        rows.append(_beside_a_perfect_model(numbers, pd.read_csv(scatter)))
+        rows.append(_perfect_model(numbers, pd.read_csv(scatter)))
     shares_of = pd.concat(rows).assign(measure=SHARE)
     table = pd.concat([shares_of, _errors(ensemble, null)]).reindex(columns=YARDSTICK_COLUMNS)
     return table.sort_values(["measure", "paper"], ascending=[False, True], kind="stable", ignore_index=True)
 
 
-def _beside_a_perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.DataFrame:
-    """The share that sampling noise alone would leave within, over the numbers whose noise is known."""
+def _perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.DataFrame:
+    """The share within tolerance if only sampling noise caused deviations, over the numbers whose noise is known."""
     noise = scatter[scatter["source"].isin(["printed sd", "simulated"])].drop_duplicates(["metric", "of"])
     noise = noise.assign(exhibit=noise["exhibits"].str.split(";")).explode("exhibit")
     done = numbers[numbers["within"].notna()].merge(noise, on=["exhibit", "metric"])
@@ -153,7 +153,8 @@ def _beside_a_perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.
 
 
 def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
-    """Distances from print in tolerances, of the configured setting, of all settings together, and of the null model."""
+    """Distances from published numbers in tolerances: of the configured setting, of all settings together, and of the null
+    model."""
     own = ensemble[ensemble["hypothesis"].fillna("") == ""]
     own = own.merge(null[[*IDENTITY, "value"]].rename(columns={"value": "null"}), on=IDENTITY, how="left")
     for name in ("printed", "base", "crps", "tolerance", "null"):

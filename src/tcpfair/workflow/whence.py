@@ -67,7 +67,7 @@ def _drawn(root: Path, exhibit_id: str) -> Path:
 
 
 def _copies(root: Path, path: Path) -> dict[str, str]:
-    """SHA-256 by name of all files of this checkout that were drawn together with this one; a CSV has no origin of its own."""
+    """SHA-256 by name of all files of this checkout that were drawn together with this one; a CSV contains no origin."""
     sha = file_hash(path) if path.is_file() else ""
     found: dict[str, str] = {}
     for place in sorted((root / "results").glob("*/exhibits/*/*.json")):

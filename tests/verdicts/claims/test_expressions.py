@@ -19,18 +19,18 @@ def claim(of, **more):
     ("of", "more", "told"),
     [
         ([{"measure": "t1_s"}, "mode"], {}, "Input should be 'less'"),
-        ([{"measure": "t1_s"}, {"trend": "rtt_ms"}], {}, "trend goes along no single variable"),
+        ([{"measure": "t1_s"}, {"trend": "rtt_ms"}], {}, "trend takes no `along:`"),
         ([{"measure": "t1_s"}, "less"], {}, "less, base and join need cells"),
         ([{"measure": "t1_s"}, "above"], {}, "above and power need a number"),
         ([{"measure": "t1_s"}, "names"], {}, "names needs labels"),
-        ([{"measure": "t1_s"}, {"do": "mean", "names": ["a"]}], {}, "nothing else takes them"),
+        ([{"measure": "t1_s"}, {"do": "mean", "names": ["a"]}], {}, "other steps take none"),
         ([{"measure": "t1_s"}, {"above": "rtt_ms"}], {}, "should be a valid number"),
         ({"measure": "t1_s", "flow": "all"}, {}, "Input should be 'each'"),
         ({"metric": "t1_s"}, {}, "Extra inputs are not permitted"),
         ({"flow": 1}, {}, "measure is missing"),
         ({"measure": "t1_s"}, {"experiments": ["model1", "model2"]}, "name the experiment"),
         ([{"measure": "t1_s"}, {"less": {"experiment": "model2"}}], {}, "experiments: add 'model2'"),
-        (None, {"clauses": {"same": CLAUSE | {"where": {"flow": 1}}}}, "there is no of that it narrows"),
+        (None, {"clauses": {"same": CLAUSE | {"where": {"flow": 1}}}}, "needs an `of` to narrow"),
     ],
 )
 def test_what_is_no_expression_is_refused(of, more, told):

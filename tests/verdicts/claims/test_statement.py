@@ -80,7 +80,7 @@ def test_a_clause_gets_the_margin_that_it_names(tmp_path):
         (changed(give="tie"), r"ogura\.c01: .*one of the two"),
         (changed(margin=0.1), r"more: margin: name it in give or clear"),
         (changed(at_least=None), r"give at_least, at_most or both"),
-        (changed(at_most=-1), r"no value lies at or above"),
+        (changed(at_most=-1), r"no value is at least"),
         (changed(in_print="maybe"), r"ogura\.c01: clauses\.more\.in_print"),
         (changed(whi="text"), r"clauses\.more\.whi"),
         (ENTRY | {"clauses": {}}, r"ogura\.c01: clauses"),

@@ -126,8 +126,8 @@ CLAIM = {
         ({"why": "It is {a:>9}."}, r"why: \{a:>9\}: '>9' is not a format of numbers$"),
         ({"why": "It is {a."}, r"why: unmatched brace$"),
         ({"cause": "chanse"}, r"ogura.c01: cause.*'chanse'.*chance"),
-        ({"cause": "chance", "by_construction": "x"}, r"cause: 'chance' does not fit what is by construction$"),
-        ({"cause": "identity", "untested": "x"}, r"cause: 'identity' does not fit what is untested$"),
+        ({"cause": "chance", "by_construction": "x"}, r"cause: 'chance' does not fit the verdict 'by construction'$"),
+        ({"cause": "identity", "untested": "x"}, r"cause: 'identity' does not fit the verdict 'untested'$"),
     ],
 )
 def test_a_slip_is_told_in_one_line(tmp_path, fields, message):

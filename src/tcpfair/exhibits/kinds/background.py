@@ -1,4 +1,4 @@
-"""Background traffic: its kinds as a table, the distribution of its rate, what it gets next to other flows."""
+"""Background traffic: its kinds as a table, the distribution of its rate, its throughput next to other flows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tcpfair.verdicts.computed import sampled_loads
 from tcpfair.verdicts.context import Context, values_of
 
 _KB, _MB = 1e3, 1e6
-_WEB_LIMITS_MBPS = (56, 76)  # the intervals, whose overlap is the question
+_WEB_LIMITS_MBPS = (56, 76)  # fits the intervals, whose overlap is in question
 _APART = 4.0  # points between protocols
-_LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
+_LOAD_LIMIT_MBPS = 200  # end of the axis of the distribution
 
 
 # --- Kinds of traffic --------------------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ _LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
 
 @drawing(table=True)
 def ha2006_table1(context: Context, numbers: Numbers) -> Drawn:
-    """Sizes and arrivals of each kind as configured, and the mean load that they make alone on the link."""
+    """Sizes and arrivals of each kind as configured, and their mean load alone on the link."""
     loads, halves = (numbers.of(name).set_index("traffic")["value"] for name in ("throughput_mean", "half_interval"))
     rows = []
     for label in TYPES:
@@ -89,7 +89,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
     return Drawn(figure, data=joined(curves))
 
 
-# --- What Web traffic gets ---------------------------------------------------------------------------------------
+# --- Throughput of Web traffic -----------------------------------------------------------------------------------
 
 
 @drawing()

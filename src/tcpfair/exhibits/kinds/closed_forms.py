@@ -1,4 +1,4 @@
-"""Figures of formulas alone."""
+"""Figures of formulas, without runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import jfi_curve
 from tcpfair.verdicts.context import Context
 
-_GUIDES = (0.9, 0.8, 0.6)  # indices for which the ratio of the two values is pointed out
+_GUIDES = (0.9, 0.8, 0.6)  # indices at which the ratio of the two values is labelled
 
 
 @drawing()

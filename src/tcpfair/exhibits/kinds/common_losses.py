@@ -93,7 +93,7 @@ def kozu2014_map_paths(context: Context, exhibit: Exhibit) -> Drawn:
 
 
 def _tenths(shares: pd.Series) -> tuple[float, float]:
-    """Limits at tenths about the shares, to tell lines that hardly move apart."""
+    """Limits at tenths around the shares, so that lines that hardly move can be distinguished."""
     seen = shares.dropna()
     return (np.floor(10 * seen.min()) / 10, (np.floor(10 * seen.max()) + 1) / 10) if len(seen) else (0, 1)
 
@@ -112,7 +112,7 @@ def _draw_paths(ax: Axes, paths: pd.DataFrame, color: str) -> None:
 
 @drawing(table=True)
 def kozu2014_map_table(context: Context, numbers: Numbers) -> Drawn:
-    """Fixed shares of the map, its slope there, and where it gets from an equal share in some losses."""
+    """Fixed shares of the map, its slope there, and the share that it reaches from an equal share in `MAP_LOSSES` losses."""
     found = {metric: numbers.of(metric).set_index(["protocol", "form"]) for metric in MAP_DECIMALS}
     cells = {}
     for (protocol, form), still in found["fixed_share"]["still"].items():

@@ -25,7 +25,7 @@ _ROUNDS = 2
 
 @drawing()
 def kozu2014_fig5(context: Context, numbers: Numbers) -> Drawn:
-    """Windows of a flow with a small K and one with a large K between two common losses, by both readings of when."""
+    """Windows of a flow with a small K and one with a large K between two common losses, by both readings of their time."""
     link, w_max_pkts = two_flows(context.paper)
     k_s = cubic.cubic_k_s(w_max_pkts)
     t_s = np.linspace(0, 1.08 * k_s.max(), _POINTS)
@@ -52,12 +52,12 @@ def kozu2014_fig5(context: Context, numbers: Numbers) -> Drawn:
     return Drawn(figure, data=data, note="closed form")
 
 
-# --- Where the curve starts after a loss -------------------------------------------------------------------------
+# --- Start of the curve after a loss -----------------------------------------------------------------------------
 
 
 @drawing()
 def diagram_after_loss(context: Context, *, scaled_c: bool) -> Drawn:
-    """Eq. 1 with standard K, and with the proposed K and C, or C' where it is ``scaled_c``, for equal throughput at both RTTs."""
+    """Eq. 1 with standard K, and with the proposed K and C (``scaled_c``: C'), for equal throughput at both RTTs."""
     figure, [axes] = style.new_figure(1, 2, height_in=2.8, sharey=True)
     curves = []
     methods = list(after_loss(context.paper, scaled_c))
@@ -85,7 +85,7 @@ def diagram_after_loss(context: Context, *, scaled_c: bool) -> Drawn:
 
 @drawing()
 def kozu2014_fig16(context: Context, numbers: Numbers) -> Drawn:
-    """A sender that may have one window under way: data out, ACKs back, and the link idle between."""
+    """A sender that may have one window in flight: data out, ACKs back, and an idle link in between."""
     target_bps = context.paper.analysis_value("target_rate_bps")
     capacity_bps = context.paper.settings["capacity_bps"].value
     figure, [axes] = style.new_figure(1, 2, height_in=2.9)

@@ -18,8 +18,8 @@ from tcpfair.verdicts.columns import Numbers, of_metric
 from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context, flow_protocol
 
-_APART, _PRINT_ASIDE = 5.0, 9.0  # points between the flows, and from the bar to what is printed
-_SINGLE_LIMITS_DB = (-9, 4)  # panels that are figures of their own have the same axis
+_APART, _PRINT_ASIDE = 5.0, 9.0  # points between the flows, and from the bar to published values
+_SINGLE_LIMITS_DB = (-9, 4)  # common axis of panels that are separate figures
 
 
 def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +32,7 @@ def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 class PrintedMeans(Options):
-    """Tables of printed throughputs from which the flows' NRU can be worked out where none is printed."""
+    """Tables of published throughputs, from which the flows' NRU is computed if it is not published."""
 
     pair: str
     own: str
@@ -108,7 +108,7 @@ def _draw_printed(
 
 
 def _nru_of_printed_means(context: Context, tables: PrintedMeans, protocol: str, flow: int, label: str) -> pd.DataFrame:
-    """dB of a flow's printed mean throughput over that of the same flow against its own kind."""
+    """A flow's published mean throughput over that of the same flow in a self-pair, in dB."""
     pair = context.printed(tables.pair, "throughput_mean").query("protocol == @protocol and flow == @flow")
     own = context.printed(tables.own, "throughput_mean").query("protocol == @label and flow == @flow")
     both = pair.merge(own, on="rtt_ms", suffixes=("", "_own"))

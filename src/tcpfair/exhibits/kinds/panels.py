@@ -51,7 +51,7 @@ def metric_panels(
 ) -> Drawn:
     """One metric over one grid variable, a line per protocol, in one or more panels.
 
-    Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
+    If the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
     n, to_axis = len(panels), 1 / BYTES_PER_MB if x == "buffer_bytes" else 1.0
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
@@ -142,9 +142,9 @@ def _utilisation_text(context: Context, exhibit_id: str, column: Column) -> str:
 
 
 def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Mb/s of each flow of the example run and, as flow 0, of all that the bottleneck carries forward.
+    """Mb/s of each flow of the example run and, as flow 0, of all forward traffic of the bottleneck.
 
-    Columns flow, t_s, mbps; the flows count what ``rates_count`` says, the total what ``utilisation_counts`` says.
+    Columns flow, t_s, mbps. ``rates_count`` selects the bytes that count for flows, ``utilisation_counts`` those for the total.
     """
     trace = context.trace(experiment)
     run = example_runs(context, experiment, **where).iloc[0]
@@ -215,7 +215,7 @@ def _groups(
     series: Mapping[str, Sequence[Mapping[str, str]]],
     handles: Sequence[Line2D] = (),
 ) -> Drawn:
-    """A bar for each of ``series`` in each group, found by the values it gives; ``handles`` are of further lines."""
+    """A bar for each of ``series`` in each group, selected by values of the key; ``handles`` are for further lines."""
     colors = dict(zip(series, style.shades(len(series)), strict=True))
     for panel, ax in zip(panels, axes, strict=True):
         cells = numbers.of(panel.metric, item=panel.title)
@@ -232,7 +232,7 @@ def _groups(
 
 
 def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str, from_0: bool) -> None:
-    """A bar; a marker where the axis does not start from 0, since the length of a cut bar means nothing."""
+    """A bar; a marker if the axis does not start from 0, because the length of a cut bar is meaningless."""
     width, error = 0.8 / lanes, {"elinewidth": 0.8, "ecolor": style.BLACK}
     for row in cells.itertuples():
         at = x + (lane - (lanes - 1) / 2) * width

@@ -1,7 +1,7 @@
-"""One printed run in the distribution of many that might have been: medians, 5 to 95 %, and where the print lies in them.
+"""A published single run in the distribution of perturbed runs: medians, 5 to 95 %, and the percentile of the published value.
 
-Runs of one grid point differ in what a paper leaves out (`perturb` in its configuration). A printed single run is one draw
-from such a distribution, so what says most is the share of the runs that lie below it.
+Runs of one grid point differ in unstated details (`perturb` in the paper's configuration). A published single run is one draw
+from such a distribution, so the most informative number is the share of the runs below it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.context import Context, values_of
 
 CASES = "ABCDE"
-_ASIDE = 0.3  # of the distance between two RTTs: between a printed value and the runs
+_ASIDE = 0.3  # distance of a published value from the runs, as a share of the distance between two RTTs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
     "below it, ✗ outside of 5 to 95 %"
@@ -45,7 +45,7 @@ class Row(Options):
 
 
 class CaseRow(Options):
-    """How often each letter of the cases comes up."""
+    """The shares of the runs with each letter of the cases."""
 
     label: str
     rule: str = ""  # of the weights; empty = the experiment's own
@@ -55,7 +55,7 @@ class CaseRow(Options):
 def perturbed_table(
     context: Context, exhibit: Exhibit, numbers: Numbers, *, rows: list[Row | CaseRow], printed: str
 ) -> Drawn:
-    """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print (of ``printed``) and its place."""
+    """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the published value and its percentile."""
     _, experiment = context.experiment(exhibit)
     told = {}
     for row in rows:
@@ -72,7 +72,7 @@ def perturbed_table(
 
 
 def _cell_text(cell, decimals: int) -> str:
-    """Median and quantiles; below, where there is a print, that and its percentile."""
+    """Median and quantiles; below, the published value and its percentile, if any."""
     ours = number_text(cell.value, decimals)
     if np.isfinite(cell.low):
         ours += f" [{number_text(cell.low, decimals)}, {number_text(cell.high, decimals)}]"
@@ -89,7 +89,7 @@ def _cell_text(cell, decimals: int) -> str:
 
 
 def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
-    """Share of the runs with each letter that comes up somewhere: a row for each RTT, a column for each letter."""
+    """Share of the runs with each letter that occurs: a row for each RTT, a column for each letter."""
     suffix = BY_RULE + rule if rule else ""
     given = {column.metric for column in numbers.columns}
     names = {letter: f"case_{letter}_share{suffix}" for letter in CASES}
@@ -98,7 +98,7 @@ def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
 
 
 def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
-    """Letters of the printed tuples by RTT."""
+    """Letters of the published tuples by RTT."""
     plus, minus = (context.printed(exhibit_id, name) for name in ("U_N+", "U_N-"))
     both = plus.merge(minus, on="rtt_ms", suffixes=("_plus", "_minus"))
     return dict(zip(both["rtt_ms"], case_letter(both["value_plus"], both["value_minus"]).tolist(), strict=True))
@@ -132,8 +132,8 @@ class Band(Options):
     label: str
     color: Literal["black", "orange", "sky", "green", "blue", "vermilion", "purple", "grey"]
     dashed: bool = False
-    marks: bool = False  # the print is drawn, with its percentile, and all runs
-    runs: str = ""  # their metric, where it has another name than the number
+    marks: bool = False  # draw the published values with their percentiles, and all runs
+    runs: str = ""  # the metric of the runs, if its name differs from that of the number
 
     @property
     def shade(self) -> str:
@@ -146,12 +146,12 @@ class Panel(Options):
     title: str
     y_axis: Axis
     bands: list[Band]
-    printed: str  # exhibit with the printed numbers
+    printed: str  # exhibit with the published numbers
 
 
 @drawing()
 def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels: list[Panel]) -> Drawn:
-    """Panels of metrics of the system over the RTT, with the printed values at their percentiles."""
+    """Panels of metrics of the system over the RTT, with the published values and their percentiles."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == SYSTEM]
@@ -185,18 +185,18 @@ def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
 
 def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
     """Every run as a point, and a box from quartile to quartile with whiskers from 5 to 95 %, at each RTT."""
-    import seaborn  # takes a second, and only these figures need it
+    import seaborn  # takes a second, only needed for these figures
 
     at = {"data": runs, "x": "rtt_ms", "y": "value", "ax": ax, "native_scale": True, "legend": False}
     percent = [100 * level for level in LEVELS]
-    with warnings.catch_warnings():  # seaborn 0.13 gives matplotlib 3.11 an argument that it will drop
+    with warnings.catch_warnings():  # seaborn 0.13 passes an argument that matplotlib 3.11 deprecates
         warnings.simplefilter("ignore", MatplotlibDeprecationWarning)
         seaborn.boxplot(**at, whis=percent, width=0.3, fill=False, color=band.shade, linewidth=0.8, showfliers=False)
     seaborn.stripplot(**at, jitter=False, size=2, alpha=0.35, color=band.shade)
 
 
 def _draw_marks(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
-    """The printed values to the right of the runs, and above the panel, clear of all data, the percentile of each."""
+    """The published values to the right of the runs, and the percentile of each above the panel."""
     aside = _ASIDE * float(np.diff(cells["rtt_ms"]).min())
     style.draw_printed(ax, cells["rtt_ms"] + aside, cells["printed"], style.Look(band.shade, "o"))
     for cell in cells.dropna(subset=["printed", "percentile"]).itertuples():

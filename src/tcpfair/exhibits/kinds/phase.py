@@ -1,7 +1,7 @@
-"""What the last percent of an RTT decides: every run over the RTT, and the distribution, for each setting of the jitter.
+"""Phase effects: every run over small changes of the RTT, and the distribution, for each setting of the jitter.
 
-With a drop-tail queue and nothing random in the path, the time at which a flow's packets reach the full queue depends on its
-RTT modulo a packet's service time (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992).
+With a drop-tail queue and a deterministic path, the time at which a flow's packets reach the full queue depends on its RTT
+modulo a packet's service time (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tcpfair.verdicts.computed import phase_runs, printed_line
 from tcpfair.verdicts.context import Context, values_of
 
 X = "rtt_ms"
-_BOX_SHARE = 0.42  # width of the panel of distributions, of that of a panel over the RTT
-_STRIP = 0.3  # half of the width over which the runs of one box are spread
+_BOX_SHARE = 0.42  # width of the panel of distributions, relative to a panel over the RTT
+_STRIP = 0.3  # half of the width of the runs of one box
 _NOTE = "points: runs; line: median at each RTT; boxes: quartiles, whiskers 5–95 %; explained: share of the variance"
 
 
 class PrintedLine(Options):
-    """The printed number that is drawn as a line in the row of each protocol that it is about."""
+    """The published number that is drawn as a line in the row of its protocol."""
 
     exhibit: str
     metric: str
@@ -51,7 +51,7 @@ def phase_panels(
     flow: int = SYSTEM,
     printed: PrintedLine | None = None,
 ) -> Drawn:
-    """A row for each point of the grid but for the RTT: a panel over the RTT for each experiment, and all side by side.
+    """A row for each point of the grid without the RTT: a panel over the RTT for each experiment, and their distributions.
 
     ``labels`` are of the experiments, which differ in one setting only.
     ``rtt_share`` is the share of the variance between RTTs, of the logarithm where the axis is logarithmic.
@@ -73,7 +73,7 @@ def phase_panels(
             _draw_box(row[-1], runs, place, color)
             title = ", ".join(value_text(*part) for part in point.items())
             row[place].set_title(f"{title}: {label}\n{_in_numbers(cell)}", loc="left", fontsize=7.5)
-        for ax in row:  # equal throughputs are dotted, the print is dashed
+        for ax in row:  # equal throughputs are dotted, the published value is dashed
             if metric == "ratio":
                 ax.axhline(1, color=style.GREY, lw=0.7, ls=":", zorder=1)
             if line is not None:
@@ -89,7 +89,7 @@ def phase_panels(
 
 
 def _in_numbers(cell: dict) -> str:
-    """What a panel shows: the range of nine in ten runs, and how much of the variance the RTT explains."""
+    """The range of 90 % of the runs, and the share of the variance that the RTT explains."""
     low, high = (f"{100 * level:g}" for level in LEVELS)
     share = f"; RTT explains {100 * cell['rtt_share']:.0f} %" if np.isfinite(cell["rtt_share"]) else ""
     return f"{low}–{high} %: {cell['low']:.2g} to {cell['high']:.2g}{share}"

@@ -1,4 +1,4 @@
-"""Metrics along a swept variable: lines with the spread over runs, printed values as hollow markers."""
+"""Metrics along a swept variable: lines with the spread over runs, published values as hollow markers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from tcpfair.verdicts.computed import TUNED
 from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, values_of
 
 Scale = Literal["linear", "log"]
-_QUANTILES = (0.1, 0.9)  # the band about a median
+_QUANTILES = (0.1, 0.9)  # the band around a median
 _BAR_WIDTH = 0.8
 _LEAST_HEIGHT_IN = 3.1
 APART = 2.0  # points between lines that are drawn side by side
-_APART_FROM_PRINT = 4.5  # points between a line and its printed values
-_MARGIN = 0.1  # beside the data, as a share of their range or of its logarithm
-_RANDOM_LOSSES = (3e-4, 1e-2)  # loss rates from which overflows are rare
-_DECADES = 100  # a range that shows powers of ten rather than every value
-_FAR = 1000  # a range of a y axis that has no room for more than powers of ten
+_APART_FROM_PRINT = 4.5  # points between a line and its published values
+_MARGIN = 0.1  # next to the data, as a share of their range or of its logarithm
+_RANDOM_LOSSES = (3e-4, 1e-2)  # loss rates at which overflows are rare
+_DECADES = 100  # range from which ticks are at powers of ten rather than at every value
+_FAR = 1000  # range of a y axis from which ticks are only at powers of ten
 
 
 class Axis(Options):
-    """What an axis shows and how."""
+    """Label, scale and limits of an axis."""
 
     label: str
     scale: Scale = "linear"
@@ -46,7 +46,7 @@ class Axis(Options):
         """Set up the x axis, with ticks at the swept ``values`` unless they span decades."""
         ax.set(xlabel=self.label, xscale=self.scale)
         low, high = min(values), max(values)
-        # by the values: without any data a logarithmic axis has no limits, and lines beside their places move others
+        # limits from the values: without data a logarithmic axis has none, and lines that are moved aside would shift them
         if self.scale == "log":
             aside = (high / low) ** _MARGIN
             ax.set_xlim(low / aside, high * aside)
@@ -60,7 +60,7 @@ class Axis(Options):
             ax.tick_params(axis="x", labelsize=style.POWERS_PT)
 
     def dress_y(self, ax: Axes) -> None:
-        """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5, or at 1 where its limits are far apart."""
+        """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5, or only at 1 if its limits are far apart."""
         ax.set(ylabel=self.label, yscale=self.scale, **({"ylim": self.limits} if self.limits else {}))
         if self.scale == "log":
             far = self.limits is not None and self.limits[1] > _FAR * self.limits[0]
@@ -73,7 +73,7 @@ RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
 
 
 def with_band(column: Column, runs: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Cells with the ends of the band, ``low`` and ``high``: one sd about a mean; quantiles of the ``runs`` for a median."""
+    """Cells with the ends of the band, ``low`` and ``high``: ±1 sd for a mean, quantiles of the ``runs`` for a median."""
     cells, metric = column.cells, column.metric
     if column.centre == "mean":
         return cells.assign(low=cells["value"] - cells["sd"], high=cells["value"] + cells["sd"])
@@ -83,7 +83,7 @@ def with_band(column: Column, runs: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def band_text(centre: str = "mean", drawn: str = "band") -> str:
-    """What line and band (or bar) are, for the corner note."""
+    """The meaning of line and band (or bar), for the corner note."""
     low, high = _QUANTILES
     spread = "±1 sd" if centre == "mean" else f"{100 * low:g}–{100 * high:g} %"
     return f"line: {centre}, {drawn}: {spread} over runs"
@@ -94,8 +94,8 @@ def draw_line(
 ) -> None:
     """One series with its band; ``cells`` from `with_band`.
 
-    Where ``points`` are given the series is that far to the right of its places, with bars instead of a band: lines that
-    coincide show side by side, and bands would cover each other.
+    With ``points``, the series is moved to the right by these, and has bars instead of a band. So lines that coincide are side
+    by side, and bands do not cover each other.
     """
     cells = cells[[x, "value", "low", "high"]].astype(float).replace([np.inf, -np.inf], np.nan).sort_values(x)
     drawn = {"color": look.color, "marker": look.marker, "label": label, **line}
@@ -127,7 +127,7 @@ def metric_lines(
 ) -> Drawn:
     """One metric over one grid variable, a line per protocol; single runs where ``x`` is below ``runs_below``.
 
-    ``printed`` is the exhibit with the printed values.
+    ``printed`` is the exhibit with the published values.
     """
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
@@ -176,7 +176,7 @@ def _draw_runs(
 
 
 def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
-    """The ratio of the square-root law for the protocols that have one, dotted, where random losses decide."""
+    """The ratio of the square-root law, dotted, for the protocols that have one, where random losses dominate."""
     short_ms, long_ms = (flow["rtt_ms"].value for flow in experiment.flows)
     for protocol in protocols_of(experiment):
         if protocol.lower() in INCREMENT_EXPONENT:
@@ -188,7 +188,7 @@ def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
 def _printed_points(
     context: Context, exhibit: Exhibit, metric: str, x: str, table: str, experiment: Experiment
 ) -> pd.DataFrame:
-    """Printed cells of the table that is plotted, and means that the text states, at every x of their cells."""
+    """Published cells of the plotted table, and means from the text, at every x of their cells."""
     points = [pd.DataFrame(columns=["protocol", x, "value"])]
     if table:
         points.append(context.printed(table, metric))
@@ -228,9 +228,9 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
 def fairness_panels(
     context: Context, exhibit: Exhibit, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
 ) -> Drawn:
-    """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2.
+    """The throughput of each flow on the left, Jain's index of the means on the right, over the RTT of flow 2.
 
-    Of protocols ``beside``, the index alone is drawn.
+    For the protocols ``beside``, only the index is drawn.
     """
     _, experiment = context.experiment(exhibit)
     flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
@@ -277,7 +277,7 @@ def kozu2014_fig14(context: Context, numbers: Numbers) -> Drawn:
     return Drawn(figure, n_runs=n_runs, note="tuning runs")
 
 
-# --- What an assumption does -------------------------------------------------------------------------------------
+# --- Sensitivity to an assumption --------------------------------------------------------------------------------
 
 
 class Measure(Options):
@@ -308,7 +308,7 @@ _LABELS = {
 
 
 def value_text(variable: str, value: Any) -> str:
-    """A value of a grid variable as legends and titles name it."""
+    """A value of a grid variable for legends and titles."""
     text, factor = _LABELS.get(variable, ("{}", None))
     return text.format(value * factor if factor else value)
 
@@ -326,7 +326,7 @@ def sensitivity_lines(
 ) -> Drawn:
     """The same metrics for each value of an assumption, the grid ``variable``: a column per protocol, a row per metric.
 
-    Where the protocol itself is what varies, all are in one column.
+    If the variable is the protocol itself, all are in one column.
     """
     name, experiment = context.experiment(exhibit)
     together = variable == "protocol"

@@ -1,4 +1,4 @@
-"""Tables: results with the printed numbers under them, definitions, cases."""
+"""Tables: results with the published numbers below them, definitions, cases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def result_cells(
     columns: Mapping[tuple[str, ...], Key],
     metrics: Sequence[str],
 ) -> pd.DataFrame:
-    """Cells of HTML: the metrics as reproduced, and as printed under them, marked when they differ.
+    """Cells of HTML: the reproduced metrics, and the published ones below, marked if they differ.
 
     ``rows`` and ``columns`` give the parts of the key by heading.
     """
@@ -61,7 +61,7 @@ def result_cells(
 
 
 def number_text(value: float | str, decimals: int) -> str:
-    """A number with a true minus sign, a dash for none, letters as they are."""
+    """A number with a true minus sign, a dash without a number; letters are unchanged."""
     if isinstance(value, str):
         return value
     return f"{value:.{decimals}f}".replace("-", "−") if np.isfinite(value) else DASH
@@ -82,7 +82,7 @@ def cell_table(
     flows: Mapping[int, str] | None = None,
     bdp_heading: bool = False,
 ) -> Drawn:
-    """Metrics over runs in one cell: a row per protocol, a column per RTT, and for each of ``flows`` with its heading.
+    """Metrics over runs in one cell: a row per protocol, a column per RTT and, with a heading, for each of ``flows``.
 
     Without ``flows`` the metrics are of the system.
     """
@@ -116,9 +116,9 @@ def rtts_ms(experiment: Experiment) -> list[float]:
 
 @drawing(table=True)
 def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, *, fair_share: float) -> Drawn:
-    """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do.
+    """Time until the share ``converged_runs_share`` of the runs has converged; a dash if fewer ever do.
 
-    A flow counts as fair from the ``fair_share`` of its expected throughput on, which its numbers use.
+    A flow counts as fair from ``fair_share`` of its expected throughput on; only the numbers use this option.
     """
     _, experiment = context.experiment(exhibit)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
@@ -167,7 +167,7 @@ _CASES = (  # signs of U_N+ and U_N-, and what they mean
 
 @drawing(table=True)
 def case_table() -> Drawn:
-    """The cases A to E; the letter of each row is the one that `case_letter` gives to its signs."""
+    """The cases A to E; the letter of each row is that of `case_letter` for its signs."""
     rows = [
         {
             "": group,
@@ -186,5 +186,5 @@ def case_table() -> Drawn:
 
 @drawing(table=True)
 def kozu2014_table1(*, rows: dict[str, str]) -> Drawn:
-    """The hosts' hardware and systems as the paper gives them."""
+    """The hosts' hardware and systems as listed in the paper."""
     return Drawn(Table(pd.DataFrame({"": pd.Series(rows).map(escape)})))

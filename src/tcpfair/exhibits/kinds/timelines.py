@@ -21,7 +21,7 @@ from tcpfair.verdicts.context import Context, values_of
 
 _ZOOM_S = 10  # of the start, enlarged in panel (a)
 _LINE, _WIDEST = 0.9, 4.5
-_ALIKE = 0.01  # of the capacity: lines that stay closer than this are one
+_ALIKE = 0.01  # as a share of the capacity: lines that stay closer than this count as equal
 
 
 @drawing()
@@ -37,7 +37,7 @@ def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
     zoom = left.inset_axes((0.3, 0.31, 0.66, 0.4), xlim=(0, _ZOOM_S))
     zoom.tick_params(labelsize=style.LEAST_PT)
     zoom.set_title(f"the first {_ZOOM_S} s", loc="left", fontsize=style.LEAST_PT, pad=2)
-    # a full link makes the lines one: the widest below, so that each shows
+    # on a full link the lines coincide, so the widest is drawn first and each remains visible
     n = len(rtts_ms)
     looks = zip(rtts_ms, style.shades(n), style.nested(n, _WIDEST, _LINE), cycle("osD^"))
     for rtt_ms, color, width, marker in looks:
@@ -61,7 +61,7 @@ def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
 
 
 def _alike_text(alone: pd.DataFrame, capacity_mbps: float) -> str:
-    """From when on and at which rate all lines are one; empty where they stay apart to the end."""
+    """The time from which all lines coincide, and their rate; empty if they differ until the end."""
     wide = alone.pivot_table(index="t_s", columns="rtt_ms", values="throughput_mbps")
     low, high = wide.min(axis=1)[::-1].cummin(), wide.max(axis=1)[::-1].cummax()
     alike = (high - low)[high - low < _ALIKE * capacity_mbps]

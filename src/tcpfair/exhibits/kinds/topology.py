@@ -20,7 +20,7 @@ from tcpfair.verdicts.context import Context, values_of
 _BPS_PER_GBPS = 1e9
 _WAITING = 4  # packets drawn in the queue
 _HOST = "#EAF2F8"
-_RIGHT = 6.0  # place of the receivers
+_RIGHT = 6.0  # x of the receivers
 _MIDDLE = 1.1  # height of the bottleneck
 _CENTRED = {"ha": "center", "va": "bottom", "fontsize": 8}
 
@@ -29,7 +29,7 @@ Routers = Annotated[list[str], Field(min_length=1, max_length=2)]  # one or both
 
 
 class Delays(Options):
-    """Propagation delays that the paper gives to single links, in words."""
+    """Propagation delays of single links as stated in the paper, as text."""
 
     senders: str = ""
     bottleneck: str = ""
@@ -57,7 +57,7 @@ def diagram_topology(
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.4)
     ax.set(xlim=(-0.6, 6.6), ylim=(-0.25, 2.35))
     ax.axis("off")
-    # the bottleneck ends at the second router, at the only receiver, or where the links of the receivers meet
+    # the bottleneck ends at the second router, at the only receiver, or where the receivers' links meet
     to_host = len(routers) == len(receivers) == 1
     ends = np.array([2.2, _RIGHT if to_host else 3.8])
     left = _hosts(ax, 0.0, senders, (ends[0], _MIDDLE))

@@ -42,7 +42,7 @@ def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, *, model: 
 
 
 def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.DataFrame]:
-    """One curve per run, with time counted from where the model begins."""
+    """One curve per run, with time from the start of the model."""
     trace, residual_share = context.trace(name), context.paper.analysis_value("residual_share")
     for run in trace.runs.itertuples():
         flow = trace.flows.query("run_id == @run.run_id").iloc[0]
@@ -65,7 +65,7 @@ def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray,
 
 @drawing()
 def model_curves(context: Context, numbers: Numbers, *, model: Literal[1, 2]) -> Drawn:
-    """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the solution that the latter replaces."""
+    """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the exact solution that the latter approximates."""
     link, curves = AimdLink.of(context.paper), []
     times = numbers.of(f"t{model}").set_index(KEY)["value"]
     for (protocol, rtt_s), end_s in zip(product(MODEL_PROTOCOLS, link.rtts_s), times, strict=True):
@@ -79,17 +79,17 @@ def model_curves(context: Context, numbers: Numbers, *, model: Literal[1, 2]) ->
 
 
 def _exact_curve(link: AimdLink, protocol: str, rtt_s: float) -> pd.DataFrame:
-    """Model II with the momentary RTT, k and k' following the queue."""
+    """Model II with the instantaneous RTT; k and k' follow the queue."""
     t_s, at = np.linspace(0, link.exact_t2_s(protocol, rtt_s), _CURVE_POINTS), (rtt_s, link.B, link.reference_rtt_s)
     cwnd_pkts = aimd.exact_model2_cwnd_pkts(protocol.lower(), t_s, *at, follow_queue=True)
     return _curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts, "exact")
 
 
 def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figure:
-    """All windows in one panel, each with the time it takes: colour is the protocol, line style the RTT."""
+    """All windows in one panel, each with its duration: colour is the protocol, line style the RTT."""
     figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
     rtts_ms = sorted(times_s.index.unique("rtt_ms"))
-    # at the shorter RTT the windows coincide: the widest below, so that each shows
+    # at the shorter RTT the windows coincide, so the widest is drawn first and each remains visible
     widths = {rtts_ms[0]: (5.5, 3.2, 1.2), rtts_ms[-1]: (1.6, 1.6, 1.6)}
     dashes = {rtts_ms[0]: "-", rtts_ms[-1]: (0, (5, 1.2))}
     for (rtt_ms, protocol, form), curve in curves.groupby(["rtt_ms", "protocol", "form"], sort=False):
@@ -145,7 +145,7 @@ def formula_table(context: Context, numbers: Numbers, *, quantity: Literal["x_RT
 # --- Sketches ----------------------------------------------------------------------------------------------------
 
 
-_OVERFLOWS = {"Reno": 2, "Proposal": 3}  # until the sketch ends
+_OVERFLOWS = {"Reno": 2, "Proposal": 3}  # in the sketch
 
 
 @drawing()
@@ -213,7 +213,7 @@ def _after_loss_pkts(protocol: str, cwnd_pkts: float, rtt_min_s: float, rtt_s: f
 
 
 def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> None:
-    """Arrows for t1 and t2 under the first rise, and what happens at the loss."""
+    """Arrows for t1 and t2 below the first rise, and the rule at the loss."""
     full_s = path["t_s"][path["cwnd_pkts"] >= bdp].iloc[0]
     fall = path["cwnd_pkts"].diff().idxmin()
     loss_s, peak, after = path["t_s"][fall], path["cwnd_pkts"][fall - 1], path["cwnd_pkts"][fall]

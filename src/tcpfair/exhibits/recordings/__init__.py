@@ -1,1 +1,1 @@
-"""Exhibits of recordings: what any trace of real hosts shows."""
+"""Exhibits of recordings, for any trace of real hosts."""

@@ -1,8 +1,8 @@
-"""A recording beside the paper's own figure, where the experiment is of the same kind.
+"""A recording in the paper's own figure, if the experiment is of the same kind.
 
-Two flows of one RTT are drawn next to the pairs of bhatti2009 (J against RTT), two flows of unlike RTTs beside the sweep of
-kozu2014 (throughput of the longer flow over that of the shorter). The links differ, and so may buffers, kernels and durations:
-what is to be compared is the place of the recording among the protocols, as the caption explains.
+Two flows of one RTT are drawn with the pairs of bhatti2009 (J against RTT), two flows of different RTTs with the sweep of
+kozu2014 (throughput of the longer flow over that of the shorter). Links, buffers, kernels and durations may differ, so only the
+place of the recording among the protocols can be compared, as the caption explains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tcpfair.verdicts.context import Context
 
 
 class Measure(NamedTuple):
-    """What a paper's figure draws against the RTT."""
+    """The quantity that a paper's figure draws against the RTT."""
 
     metric: str
     label: str
@@ -41,17 +41,15 @@ MEASURES = {
 
 
 def likeness(recording: Recording) -> str:
-    """``pairs`` or ``rtts``, the kind of experiment that a recording is like, as trace.yaml says or as its flows show.
+    """``pairs`` or ``rtts``, the kind of experiment that a recording resembles, from trace.yaml or from its flows.
 
-    Raises NotInTraceError when there is none.
+    Raises NotInTraceError if it resembles none.
     """
     said = recording.said.kind
     if said == "other":
-        raise NotInTraceError("trace.yaml says that it is like no experiment of the papers (kind: other)")
+        raise NotInTraceError("trace.yaml states that it resembles no experiment of the papers (kind: other)")
     if len(recording.flows) != 2:
-        raise NotInTraceError(
-            f"{len(recording.flows)} flows; the papers' experiments that it could be compared with have two"
-        )
+        raise NotInTraceError(f"{len(recording.flows)} flows; comparable experiments of the papers have two")
     short_s, long_s = np.sort(recording.flows["rtt_s"])
     if not np.isfinite(long_s):
         raise NotInTraceError("RTTs are not recorded; give flows: rtt_s in its trace.yaml")
@@ -68,7 +66,7 @@ def figure_like(recording: Recording) -> PaperFigure:
 
 
 def beside(recording: Recording) -> Drawn:
-    """The paper's figure as it is reproduced from the bundled runs, with the recording in it."""
+    """The paper's figure, reproduced from the bundled runs, with the recording in it."""
     like = likeness(recording)
     figure_of, measure = figure_like(recording), MEASURES[like]
     of_paper = _of_paper(figure_of, measure.metric)
@@ -109,7 +107,7 @@ def _measured(recording: Recording, like: str) -> float:
 def _of_paper(like: PaperFigure, metric: str) -> pd.DataFrame:
     """protocol, rtt_ms, and mean, lowest and highest of the measure over the paper's number of runs, from the bundled runs.
 
-    Raises InputError when config/raw.yaml names what the paper does not have.
+    Raises InputError for an unknown name in config/raw.yaml.
     """
     layout = Layout(repository_root(), "bundled")
     paper = load_paper(layout.paper_config(like.paper))

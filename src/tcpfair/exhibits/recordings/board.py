@@ -34,7 +34,7 @@ from tcpfair.verdicts.columns import no_numbers
 
 
 class Kind(NamedTuple):
-    """One exhibit that every recording has."""
+    """One kind of exhibit of a recording."""
 
     title: str
     caption: str
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
     def of(self, recording: Recording, name: str) -> Exhibit:
         """The exhibit of one recording."""
         title, caption = f"{recording.label}, {self.title}", self.caption
-        with suppress(InputError):  # drawing it tells what is wrong
+        with suppress(InputError):  # drawing it reports what is wrong
             if self.groups or name == "goodput":
                 title += f", {recording.recorded}"
             told = recording.left_out(*self.groups) if self.groups else ""
@@ -103,9 +103,9 @@ class Raw(Board):
     def show(self, name: str) -> pd.DataFrame:
         """Draw one exhibit of every recording and display it; with `keep` write its files and its record.
 
-        Returns what is drawn, with the recording's name as first level of the index.
-        What cannot be drawn is shown with its reason, and recorded as failed, or as left out when a sound recording lacks
-        what the exhibit shows. Nothing is raised but InputError when there is no such exhibit.
+        Returns the drawn data, with the recording's name as first level of the index. If an exhibit cannot be drawn, the
+        reason is shown and recorded: as failed, or as ``left out`` if a valid recording lacks the data. Raises only InputError,
+        for an unknown exhibit.
         """
         if name not in EXHIBITS:
             raise InputError(f"exhibit {name!r}: unknown; known are {', '.join(EXHIBITS)}")
@@ -132,11 +132,11 @@ def open_raw(
 ) -> Raw:
     """The exhibits of a recording, or of the shipped examples when ``trace`` is empty.
 
-    ``trace`` is the folder of a trace, of which ``run`` is shown, or a file or folder of another tool, which is read once, into a
-    trace below results/recordings. Several are shown one below the other, with commas between them. A relative path counts from
-    the repository. ``only`` names the exhibits to draw, ``"jfi"`` or ``"rr_wire.jfi"`` or a list. With ``keep`` every exhibit
-    leaves its files below figures/raw and its record. Raises InputError when config/raw.yaml is wrong or ``source`` is another
-    than raw; what is wrong with a recording, `Raw.show` says.
+    ``trace`` is the folder of a trace, of which ``run`` is shown, or a file or folder of another tool, which is read once into a
+    trace below results/recordings. Several, separated by commas, are shown one below the other. Relative paths start at the
+    repository. ``only`` names the exhibits to draw, ``"jfi"`` or ``"rr_wire.jfi"`` or a list. With ``keep`` every exhibit writes
+    its files below figures/raw and its record. Raises InputError for an invalid config/raw.yaml and a ``source`` other than raw;
+    `Raw.show` reports errors of a recording.
     """
     if source != "raw":
         raise InputError(f'source {source!r}: recordings are shown with source = "raw"')

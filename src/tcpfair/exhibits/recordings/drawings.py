@@ -1,4 +1,4 @@
-"""Exhibits of recordings: what was recorded, goodput, windows and fairness in any trace."""
+"""Exhibits of recordings: overview, goodput, windows and fairness in any trace."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from tcpfair.runs.recorded import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 from tcpfair.verdicts.columns import joined, no_numbers
 
-_MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes no line
+_MARKED_POINTS = 20  # lines with fewer points have markers: a single point would be invisible
 
-# --- What was recorded, goodput and windows ------------------------------------------------------------------------
+# --- Overview, goodput and windows ---------------------------------------------------------------------------------
 
 
 def about(recording: Recording) -> Drawn:
-    """A table of what was recorded and how."""
+    """A table about the recording."""
     run, found = recording.trace.runs.iloc[0], recording.trace.provenance
     capacity_bps = recording.parameter("capacity_bps")
     items = {"recorded by": run["backend"], "kernel": found.get("kernel"), "bottleneck": found.get("bottleneck")}
@@ -100,7 +100,7 @@ def cwnd(recording: Recording) -> Drawn:
                 ax.plot(events["t_s"], events["cwnd_before"], ls="", marker=marker, color=style.BLACK, label=label)
     losses = joined([recorded.events_of(flow_id, *LOSS_KINDS) for flow_id in panels])
     highest_pkts = np.nanmax([*recorded.polls["cwnd_pkts"], *losses["cwnd_before"]])
-    finish_panels(panels, recording, 1.1 * highest_pkts)  # not ssthresh, which begins at some huge number
+    finish_panels(panels, recording, 1.1 * highest_pkts)  # not ssthresh, whose initial value is huge
     values = {
         "cwnd_mean": [recorded.windows_of(flow_id)["cwnd_pkts"].mean() for flow_id in panels],
         "losses": [(losses["flow_id"] == flow_id).sum() for flow_id in panels],
@@ -116,7 +116,7 @@ def rtt(recording: Recording) -> Drawn:
     recorded = recording.recoveries
     known = recorded.polls.dropna(subset="srtt_s")
     if known.empty:
-        raise NotInTraceError("the senders' RTTs are not recorded; data/raw/README.md says how TCP_INFO is")
+        raise NotInTraceError("the senders' RTTs are not recorded; data/raw/README.md explains how to record TCP_INFO")
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
     widths = style.nested(len(recording.flows), 2.8, 1.0)  # flows of one RTT see one queue
     for flow, width in zip(recording.flows.itertuples(), widths, strict=True):
@@ -139,9 +139,9 @@ def rtt(recording: Recording) -> Drawn:
 
 
 def jfi(recording: Recording) -> Drawn:
-    """J(t), its mean as the papers print it (eq. 2 of bhatti2008), and J of the mean throughputs.
+    """J(t), its mean as in the papers (eq. 2 of bhatti2008), and J of the mean throughputs.
 
-    Of a run that is too short for means there is J(t) alone.
+    For a run that is too short for means, only J(t).
     """
     _need_several_flows(recording, "J is 1 by definition")
     runs = recording.runs
@@ -179,7 +179,7 @@ def jfi(recording: Recording) -> Drawn:
 def nru(recording: Recording) -> Drawn:
     """U_n(t) of each flow and the tuple <U_N, U_N+, U_N-> with the letter of its case (bhatti2009 eq. 3-8, Table II).
 
-    Of a coarse recording the NRU of the mean goodputs alone: eq. 5 and the case letter need samples that were recorded.
+    For a coarse recording, only the NRU of the mean goodputs: eq. 5 and the case letter need recorded samples.
     """
     _need_several_flows(recording, "it would be measured against itself")
     runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
@@ -263,7 +263,7 @@ def nru_weights(recording: Recording) -> Floats:
     """
     of_self_mbps = np.array([_self_pair_mbps(recording, protocol) for protocol in recording.flows["protocol"]])
     if not of_self_mbps.any(axis=0).all():
-        raise InputError(f"{recording.path}: a flow of the self-pair delivers nothing; give one in which all do")
+        raise InputError(f"{recording.path}: a flow of the self-pair delivers no bytes; give one in which all do")
     start_s = recording.runs.of_flows("start_s")[0]
     rule = recording.said.weight_rule or recording.settings.weights.rule.value
     return weights.RULES[rule](weights.in_own_place(of_self_mbps, start_s))
@@ -285,7 +285,7 @@ def _self_pair_mbps(recording: Recording, protocol: str) -> Floats:
 
 
 def _named_self_pair(recording: Recording, protocol: str) -> tuple[Path | None, str]:
-    """The recording that weighs a protocol's flows, by trace.yaml or else by config/raw.yaml, and where it is named."""
+    """The self-pair of a protocol from trace.yaml or else config/raw.yaml, and the place that names it."""
     said = {pair.protocol: pair.recording for pair in recording.said.self_pairs}
     if protocol in said:
         sidecar = sidecar_path(recording.path)
@@ -298,13 +298,13 @@ def _named_self_pair(recording: Recording, protocol: str) -> tuple[Path | None, 
 
 
 def _refuse_unlike(pair: Recording, recording: Recording, protocol: str, where: str) -> None:
-    """A self-pair is of one protocol, and ran on the link of what it weighs."""
+    """Refuse a self-pair with other protocols, or on another link than the recording."""
     others = set(pair.flows["protocol"]) | set(pair.flows["cc"])
     if protocol not in others or pair.flows["cc"].nunique() > 1:
         raise InputError(f"{where}: its flows are {', '.join(sorted(others))}; give a recording of {protocol} alone")
     pair_bps, own_bps = pair.parameter("capacity_bps"), recording.parameter("capacity_bps")
     if np.isfinite(pair_bps) and np.isfinite(own_bps) and not np.isclose(pair_bps, own_bps, rtol=0.05):
-        raise InputError(f"{where}: on a link of {pair_bps:.4g} bit/s; what it weighs ran on {own_bps:.4g} bit/s")
+        raise InputError(f"{where}: on a link of {pair_bps:.4g} bit/s; the recording has a link of {own_bps:.4g} bit/s")
 
 
 def _need_several_flows(recording: Recording, why: str) -> None:

@@ -1,4 +1,4 @@
-"""One recording, the user's own or an example: what is read of it for measuring and drawing; and its axes."""
+"""One recording, the user's or an example, with its measures for drawing; and its axes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COUNTERS = ("delivered_bytes", "received_bytes")
 
 
 class NotInTraceError(Exception):
-    """A recording, though sound, does not have what an exhibit shows. The exhibit is left out, which is no failure."""
+    """A valid recording lacks the data of an exhibit. The exhibit is skipped; this is not a failure."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Recording:
 
     @cached_property
     def name(self) -> str:
-        """Names the folder of its exhibits."""
+        """The name of the folder of its exhibits."""
         return name_of(self.path)
 
     @property
     def label(self) -> str:
-        """The name, and which run when it is not the first."""
+        """The name, with the run unless it is the first."""
         return f"{self.name}, run {self.run_id}" if self.run_id else self.name
 
     @cached_property
@@ -68,9 +68,9 @@ class Recording:
 
     @cached_property
     def trace(self) -> Trace:
-        """The run alone; what it does not record of the link is from config/raw.yaml (NaN: unknown).
+        """Only this run; unrecorded parameters of the link are from config/raw.yaml (NaN: unknown).
 
-        Raises InputError for what no reader takes, and for a run that the trace does not have.
+        Raises InputError for an unreadable recording, and for an unknown run.
         """
         whole, _ = self._opened
         if self.run_id not in whole.runs["run_id"].to_numpy():
@@ -86,10 +86,10 @@ class Recording:
         return self.trace.flows.query("role == 'foreground'").sort_values("flow_id")
 
     def need_one_direction(self) -> None:
-        """Raise NotInTraceError when flows run both ways, as of iperf3's ``--bidir``: they share no bottleneck."""
+        """Raise NotInTraceError when flows run in both directions, as with iperf3's ``--bidir``: they share no bottleneck."""
         if "direction" in self.flows and self.flows["direction"].nunique() > 1:
             raise NotInTraceError(
-                "flows in both directions have no common bottleneck to share; leave_out in trace.yaml leaves one direction"
+                "flows in both directions have no common bottleneck; leave_out in trace.yaml excludes the flows of one direction"
             )
 
     @cached_property
@@ -108,13 +108,13 @@ class Recording:
         """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``; NaN for an unknown capacity."""
         return float(self.trace.runs[name].item())
 
-    # what is measured
+    # measures
 
     @cached_property
     def runs(self) -> Runs:
-        """The run, its bytes added up to interval_s of config/raw.yaml, or to what was recorded where that is longer.
+        """The run, measured over its whole duration, in intervals of interval_s of config/raw.yaml, or longer recorded ones.
 
-        NaN: not observed. Measured all along.
+        NaN: not observed.
         """
         run = self.trace.runs.iloc[0]
         interval_s, seen = self.settings.analysis.interval_s.value, self.settings.analysis.seen.value
@@ -141,7 +141,7 @@ class Recording:
         return f"recorded every {self.trace.resolution_s:g} s"
 
     def left_out(self, *groups: str) -> str:
-        """One line on the measures of ``groups``, or of all, that are finer than the recording; empty when none is."""
+        """One line on the measures of ``groups``, or of all, that the recording is too coarse for; empty without any."""
         wanted_s = self.settings.analysis.interval_s.value
         return left_out(self.trace.resolution_s, wanted_s, groups or tuple(OF_RECORDINGS))
 
@@ -162,9 +162,9 @@ class Recording:
 
     @cached_property
     def counted(self) -> Runs:
-        """The run, measured in the time that counts for J and NRU and was observed of all flows.
+        """The run, measured in the time that counts for J and NRU and in which all flows were observed.
 
-        Raises NotInTraceError when nothing is left.
+        Raises NotInTraceError if no such time remains.
         """
         (start_s, stop_s), skip_s = self.runs.together_s, self.settings.analysis.skip_s.value
         skip_s = max(
@@ -182,10 +182,10 @@ class Recording:
 
     @cached_property
     def recoveries(self) -> Recoveries:
-        """Its windows while each flow runs, as finely as they were recorded, and what happened to them."""
+        """Its windows while each flow runs, at their recorded resolution, and its events."""
         samples = self.trace.samples if self.trace.polls is None else self.trace.polls
         if "cwnd_pkts" not in samples or samples["cwnd_pkts"].isna().all():
-            raise NotInTraceError("no windows in this trace; data/raw/README.md says how TCP_INFO is recorded")
+            raise NotInTraceError("no windows in this trace; data/raw/README.md explains how to record TCP_INFO")
         spans = self.flows[["flow_id", "start_s", "stop_s"]]
         running = samples[POLLS].merge(spans).query("start_s < t_s <= stop_s").dropna(subset="cwnd_pkts")
         analysis = self.settings.analysis
@@ -201,7 +201,7 @@ class Recording:
 
 
 def _counted(samples: pd.DataFrame, edges_s: Floats, least_seen: float) -> dict[str, Floats]:
-    """The counters of one flow, in order of time, added up between the edges; NaN where less was observed."""
+    """Sums of one flow's counters, in order of time, between the edges; NaN if less than ``least_seen`` was observed."""
     times_s = np.append(0, samples["t_s"])
     totals = {name: np.append(0, samples[name].cumsum()) for name in _COUNTERS if name in samples}
     counted = {name: counted_between(edges_s, times_s, total) for name, total in totals.items()}
@@ -233,7 +233,7 @@ def finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float
 
 
 def finish_time_axis(ax: Axes, recording: Recording) -> None:
-    """Time axis, legend, and for several flows grey over the time that J and NRU leave out."""
+    """Time axis, legend, and for several flows a grey area over the time that J and NRU exclude."""
     if len(recording.labels) > 1:
         skip_s = recording.settings.analysis.skip_s.value
         counts_from_s = min(recording.runs.together_s[0] + skip_s, recording.runs.t_s[-1])
@@ -250,12 +250,12 @@ def flow_rows(recording: Recording, column: str, values: Floats) -> pd.DataFrame
 
 
 def of_the_run(named: Iterable[tuple[str, Floats]]) -> dict[str, float | Floats]:
-    """Measures of the one run: a number of all flows together, or (flows,)."""
+    """Measures of the run: a number for all flows together, or (flows,)."""
     return {name: values[0] for name, values in named}
 
 
 def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequence[float]]) -> pd.DataFrame:
-    """Metrics as numbers: single values of all flows together, sequences of each flow."""
+    """Metrics as numbers: single values for all flows together, sequences with a value for each flow."""
     rows = []
     for metric, value in values.items():
         of_flows = zip(recording.labels, value, strict=True) if np.ndim(value) else [("all", value)]
@@ -264,14 +264,15 @@ def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequ
 
 
 def absolute(path: str | Path) -> Path:
-    """A relative path counts from the repository."""
+    """An absolute path; relative paths start at the repository."""
     return repository_root() / path
 
 
 def trace_folder(path: Path) -> Path:
-    """The folder of the trace of a recording. A tool's own files are read into one first, unless that was done before.
+    """The folder of the trace of a recording. A tool's own files are first read into one, unless that was done before.
 
-    This runs in a separate process, so that drawing depends on no reader. Raises InputError with its line when they are refused.
+    Reading runs in a separate process, so that drawing depends on no reader. Raises InputError with its line when files are
+    refused.
     """
     root = repository_root()
     folder = trace_place(root, path)

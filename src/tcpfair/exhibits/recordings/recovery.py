@@ -1,4 +1,4 @@
-"""Exhibits of recordings: do windows after a loss follow the kernel's formulas, for Reno and for CUBIC?"""
+"""Exhibits of recordings: windows after a loss compared with the kernel's formulas for Reno and CUBIC."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NOTE_SHARE = 0.06  # of the time axis, about the width of a note
 
 
 def recovery_checks(recording: Recording) -> pd.DataFrame:
-    """`Recoveries.checks`. Raises NotInTraceError when there is nothing to compare."""
+    """`Recoveries.checks`. Raises NotInTraceError without a recovery to compare."""
     checks = recording.recoveries.checks()
     if checks.empty:
         n, labels = len(recording.recoveries.polls), ", ".join(recording.labels.values())
-        raise NotInTraceError(f"{n} windows of {labels} show no recovery that there is a formula for")
+        raise NotInTraceError(f"{n} windows of {labels} show no recovery with a formula")
     return checks
 
 
@@ -47,7 +47,7 @@ def recovery(recording: Recording) -> Drawn:
 
 
 def _note_times(ax: Axes, checks: pd.DataFrame) -> None:
-    """Above each epoch: the time measured and, in brackets, that of the formula."""
+    """Above each epoch: the measured time and, in brackets, that of the formula."""
     wide = checks["to_s"] - checks["from_s"] > _NOTE_SHARE * np.ptp(ax.get_xlim())
     for row in checks[wide & checks["quantity"].isin(["K", "growth time"])].itertuples():
         text = f"{'K ' if row.quantity == 'K' else ''}{row.measured:.2f} s\n({row.formula:.2f} s)"

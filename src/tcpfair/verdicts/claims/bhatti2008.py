@@ -20,7 +20,7 @@ from tcpfair.verdicts.claims.pair_tests import (
 )
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
-TCP_VARIANTS = {"newreno": NEWRENO, "cubic": CUBIC}  # by the clause that is about them
+TCP_VARIANTS = {"newreno": NEWRENO, "cubic": CUBIC}  # by clause
 SOME_FAIR = "B"  # table II: one flow has its share or more, the other less
 
 
@@ -55,8 +55,8 @@ def bhatti2008_c10(evidence: Evidence) -> Quantities:
 def bhatti2008_c12(evidence: Evidence) -> Quantities:
     """Over RTT the mean NRU varies less than the index, relative to the largest value.
 
-    A relative range needs a scale with a zero, which dB lack: U_N counts as the share 10^(U_N/10), which is 1, as JFI is,
-    where all flows get what is fair.
+    A relative range needs a scale with a zero, which dB lack, so U_N is converted to the share 10^(U_N/10). Like JFI, this
+    share is 1 if all flows are fair.
     """
     j, u_n_db = (evidence.table("pair", metric, PROTOCOL_AND_RTT) for metric in ("jfi_mean", "U_N"))
     share = 10 ** (u_n_db / 10)
@@ -87,14 +87,14 @@ def bhatti2008_c20(evidence: Evidence) -> Quantities:
 
 
 def bhatti2008_c21(evidence: Evidence) -> Quantities:
-    """At which RTTs most of the runs never converge."""
+    """The RTTs at which most of the runs never converge."""
     share, never = _converged(evidence), evidence["never_rtt_ms"]
     reached = share >= evidence.config.analysis_value("converged_runs_share")
     as_printed = reached == [rtt_ms not in never[name] for name, rtt_ms in share.columns]
     return {"pattern": as_printed.astype(float).where(share.notna()).mean(axis=1, skipna=False)}
 
 
-# --- What the claims share ---------------------------------------------------------------------------------------
+# --- Shared by several claims ------------------------------------------------------------------------------------
 
 
 def _relative_range(table: Table) -> pd.Series:
@@ -103,6 +103,6 @@ def _relative_range(table: Table) -> pd.Series:
 
 
 def _converged(evidence: Evidence) -> Table:
-    """Share of the runs in which both flows come near their share; NaN where nothing was measured."""
+    """Share of the runs in which both flows come near their fair share; NaN if this was not measured."""
     time_s, known = (evidence.per_run("pair", metric, PROTOCOL_AND_RTT) for metric in ("T_U", "U_N"))
     return evidence.of_runs(time_s.notna().astype(float).where(known.notna()))

@@ -12,7 +12,7 @@ from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
 from tcpfair.verdicts.claims.pair_tests import CCID2, PROTOCOL_AND_RTT, jfi_range
 
 NEWRENO, BIC, CUBIC = "NewReno", "BIC", "CUBIC"
-BIC_AND_CUBIC = {"bic": BIC, "cubic": CUBIC}  # by the clause that is about them
+BIC_AND_CUBIC = {"bic": BIC, "cubic": CUBIC}  # by clause
 
 
 # --- The index itself (sec. II-C) --------------------------------------------------------------------------------
@@ -33,12 +33,12 @@ def bhatti2009_c02(evidence: Evidence) -> Quantities:
 def bhatti2009_c03(evidence: Evidence) -> Quantities:
     """The least index of N flows is 1/N."""
     n_flows = np.arange(evidence["n_flows"][0], evidence["n_flows"][1] + 1)
-    # with a fixed sum the index falls as the sum of squares grows, which is largest when one flow has everything
+    # for a fixed sum, the index falls as the sum of squares grows, which is largest if one flow has everything
     least = [float(jfi(np.eye(n)[0])) for n in n_flows]
     return {"least": pd.DataFrame([least * n_flows], columns=n_flows)}
 
 
-# --- Flows alone and against their own kind (sec. III, IV) -------------------------------------------------------
+# --- Flows alone and in self-pairs (sec. III, IV) ----------------------------------------------------------------
 
 
 def bhatti2009_c05(evidence: Evidence) -> Quantities:
@@ -49,7 +49,7 @@ def bhatti2009_c05(evidence: Evidence) -> Quantities:
 
 
 def bhatti2009_c07(evidence: Evidence) -> Quantities:
-    """What CCID2 alone carries per second is distributed more like NewReno's than like BIC's and CUBIC's."""
+    """The distribution of CCID2's throughput alone is closer to NewReno's than to BIC's and CUBIC's."""
     trace = evidence.trace("single")
     samples = trace.samples.merge(trace.runs[["run_id", REPLICATE, "sample_s", *PROTOCOL_AND_RTT]], on="run_id")
     samples["throughput_mbps"] = mbps(samples["delivered_bytes"], samples["sample_s"])

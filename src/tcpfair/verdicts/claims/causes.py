@@ -1,7 +1,7 @@
-"""Causes: why a claim is not reproduced, each with the condition that has to hold before the ledger says so.
+"""Causes: why a claim is not reproduced, each with a condition that must hold before the ledger states it.
 
-``data/claims/causes.yaml`` names what a cause needs; the conditions are functions of the claim, its decided clauses and its
-rows of the table ``ensemble_clauses``. A clause *fails* where it is decided and does not hold.
+``data/claims/causes.yaml`` names the condition of each cause. Conditions are functions of the claim, its decided clauses and
+its rows of the table ``ensemble_clauses``. A clause *fails* if it is decided and does not hold.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, SETTINGS, Decid
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import CAUSES, Cause
 
-RARE = 0.1  # "no setting": the share of all plausible settings lies below this, with 95 % confidence
-MOST = 0.5  # a reading gives a clause that holds in more than this share of the settings under it, and in less without
+RARE = 0.1  # "no setting": the share of all plausible settings is below this, with 95 % confidence
+MOST = 0.5  # "reading": a clause holds in more than this share of the settings under the reading, and in less without
 
 
 class Found(NamedTuple):
-    """What a condition may look at. ``settings`` has the claim's rows of ``ensemble_clauses``, of all hypotheses.
+    """The input of a condition. ``settings`` has the claim's rows of ``ensemble_clauses``, for all hypotheses.
 
-    ``denied`` has the clauses that the paper's own numbers deny, as printed and without those that a hypothesis excludes.
+    ``denied`` has the clauses that the paper's own numbers contradict, by hypothesis; a hypothesis may exclude numbers.
     """
 
     claim: Claim
@@ -38,26 +38,26 @@ class Found(NamedTuple):
         return [clause.clause_id for clause in self.clauses if clause.outcome == FAILS]
 
     def shares(self, hypothesis: str = AS_PRINTED) -> pd.Series:
-        """Share of the settings in which each failing clause holds; NaN where the ensemble does not have it."""
+        """Share of the settings in which each failing clause holds; NaN if the ensemble does not have it."""
         own = self.settings[self.settings["hypothesis"] == hypothesis]
         return own.set_index("clause")["share"].reindex(self.failing)
 
 
 def _above_rare(found: Found) -> bool:
-    """Whether a failing clause holds in so many settings that its share may be `RARE`, or has none."""
-    from scipy.special import betaincinv  # slow to import, and most readers of causes only name them
+    """Whether a failing clause may hold in a share of all settings above `RARE`, or was not simulated under others."""
+    from scipy.special import betaincinv  # slow to import, and rarely needed
 
     own = found.settings[found.settings["hypothesis"] == AS_PRINTED].set_index("clause").reindex(found.failing)
     own = own[["share", "settings"]].astype(float)
     held = (own["share"] * own["settings"]).round()
     fails = own["settings"] - held
-    # Clopper and Pearson; NaN where none fails, or without settings
+    # Clopper and Pearson; NaN if it holds in all settings, or without settings
     bound = betaincinv(held + 1, fails.where(fails > 0), 0.95)
     return not (bound <= RARE).all()
 
 
 def _by_reading(found: Found) -> bool:
-    """A failing clause that no setting was simulated for fails as printed."""
+    """A failing clause without simulated settings counts as failing in the paper as published."""
     printed = found.shares()
     return any(
         (found.shares(name) > MOST).any() and not (printed[found.shares(name) > MOST] >= MOST).any()
@@ -73,7 +73,7 @@ def _by_excluded_numbers(found: Found) -> bool:
     return any(not wanted & set(denied) for name, denied in found.denied.items() if name != AS_PRINTED)
 
 
-# what a cause may need: its name, the condition, and what is said where it is not met
+# conditions of causes by name: the condition, and the message if it does not hold
 CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
     "by construction": (lambda found: bool(found.claim.by_construction), "the claim has no `by_construction`"),
     "untested": (lambda found: bool(found.claim.untested), "the claim has no `untested`"),
@@ -107,7 +107,7 @@ CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
 
 
 def unmet(name: str, cause: Cause, found: Found) -> str:
-    """Why a cause cannot be given for a claim, as one line; empty where its condition holds.
+    """Why a cause does not apply to a claim, as one line; empty if its condition holds.
 
     Raises InputError for an unknown condition.
     """
@@ -119,6 +119,6 @@ def unmet(name: str, cause: Cause, found: Found) -> str:
 
 
 def refuse(lines: Sequence[str]) -> None:
-    """Raises InputError with the causes whose condition does not hold, where there are any."""
+    """Raise InputError with the causes whose condition does not hold, if any."""
     if lines:
         raise InputError("; ".join(lines))

@@ -1,8 +1,9 @@
-"""From quantities to verdicts: which clauses hold for the means, how surely, in which share of single runs.
+"""From quantities to verdicts: which clauses hold for the means, with what confidence, and in which share of single runs.
 
-A clause is about what the papers print, means over runs. It holds where at least `SURE` of the means that the runs leave possible
-(`tcpfair.verdicts.claims.evidence.drawn`) keep its bounds, it does not hold where at least as many break them, and is open
-between. Beside it stand what the paper's own number of runs shows, and in which share of the single runs it holds.
+A clause is about the published quantities, which are means over runs. It holds if at least `SURE` of the means that are
+consistent with the runs (`tcpfair.verdicts.combine.drawn`) satisfy its bounds, does not hold if at least as many violate
+them, and is open otherwise. The outcome with the paper's own number of runs, and the share of single runs in which the clause
+holds, are reported too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DECIDED = (
 SURE = 0.975  # share of the drawn means
 INTERVAL = (1 - SURE, SURE)
 HOLDS, FAILS, OPEN = "holds", "does not hold", "open"
-SETTINGS = (0.05, 0.95)  # between these shares of the settings the text does not decide a clause
+SETTINGS = (0.05, 0.95)  # if a clause holds in a share of the settings between these, the text does not decide it
 
 Quantities = Mapping[str, Quantity]
 ClaimFunction = Callable[[Evidence], Quantities]
@@ -37,19 +38,19 @@ ClaimFunction = Callable[[Evidence], Quantities]
 
 @dataclass(frozen=True)
 class Decided:
-    """What was found of one clause. ``value`` is the quantity at the cell that is nearest to failing, or fails by most."""
+    """The result of one clause. ``value`` is the quantity at the cell that is nearest to failing, or fails by most."""
 
     clause_id: str
     clause: Clause
     outcome: str  # one of HOLDS, FAILS, OPEN
     value: float
-    low: float  # 95 % interval of ``value``; NaN where nothing is random
+    low: float  # 95 % interval of ``value``; NaN for a deterministic quantity
     high: float
     cell: str
-    value_holds: bool  # whether the mean keeps the bounds
-    confidence: float  # share of the drawn means that say the same as the mean; NaN where nothing is random
+    value_holds: bool  # whether the mean satisfies the bounds
+    confidence: float  # share of the drawn means with the same result as the mean; NaN for a deterministic quantity
     kept: str  # the outcome for the mean over the paper's own number of runs; one of HOLDS, FAILS, OPEN
-    single_share: float  # share of the single runs in which it holds; NaN where there are none
+    single_share: float  # share of the single runs in which it holds; NaN without single runs
     n_single: int
     turns_at: float  # see `turning_point`
 
@@ -69,10 +70,10 @@ class Decided:
 
 
 def slack(clause: Clause, quantity: Quantity) -> pd.DataFrame:
-    """How far inside its bounds each cell of a quantity is; negative outside, NaN where there is no value."""
+    """Distance of each cell of a quantity to the nearest bound; negative outside the bounds, NaN without a value."""
     table = frame(quantity)
     x = table.to_numpy(dtype=float)
-    # a side without a bound has infinite room, for an infinite quantity too, and none is known without a value
+    # a side without a bound has infinite slack, for an infinite quantity too; NaN without a value
     endless = np.where(np.isnan(x), np.nan, np.inf)
     above = x - clause.low if np.isfinite(clause.low) else endless
     below = clause.high - x if np.isfinite(clause.high) else endless
@@ -89,7 +90,7 @@ def frame(quantity: Quantity) -> pd.DataFrame:
 
 
 def holds(clause: Clause, quantity: Quantity) -> pd.Series:
-    """Whether a clause holds in each row, in all of its cells: 1.0, 0.0, or NaN where a cell has no value."""
+    """Whether a clause holds in each row, in all of its cells: 1.0, 0.0, or NaN if a cell has no value."""
     return _within(clause, slack(clause, quantity))
 
 
@@ -99,9 +100,9 @@ def _within(clause: Clause, inside: pd.DataFrame) -> pd.Series:
 
 
 def turning_point(clause: Clause, quantity: Quantity) -> float:
-    """The multiple of its margin at which a clause turns, for the mean: NaN where no multiple turns it, or it has none.
+    """The multiple of its margin at which the outcome of a clause changes, for the mean; NaN without such a multiple.
 
-    With a margin that is given, the clause holds from there on; with one that is kept clear of, up to there.
+    With ``give``, the clause holds from this multiple on; with ``clear``, up to it.
     """
     x = frame(quantity).iloc[0].to_numpy(float)
     if clause.margin is None or np.isnan(x).any():
@@ -114,20 +115,20 @@ def turning_point(clause: Clause, quantity: Quantity) -> float:
 
 
 def _multiple(beyond: float, width: float) -> float:
-    """How many margins of a width lead back from beyond a bound; a share of a bound of 0 has no width and leads nowhere."""
+    """The excess over a bound in margins of a width; infinite for a margin without width, such as a share of a bound of 0."""
     if width:
         return beyond / width
     return np.inf if beyond > 0 else -np.inf
 
 
 def _rounding(clause: Clause) -> float:
-    """Sums of decimal numbers miss a bound that they meet: 0.9 - 0.03."""
+    """The binary error of a bound that is a sum of decimal numbers, such as 0.9 - 0.03."""
     bounds = [abs(bound) for bound in (clause.low, clause.high) if np.isfinite(bound)]
     return 1e-12 * max(1.0, *bounds)
 
 
 def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
-    """What a claim's function finds. Raises InputError when it does not give just the clauses that are stated."""
+    """The quantities from a claim's function. Raises InputError unless they are exactly those of the stated clauses."""
     with np.errstate(invalid="ignore", divide="ignore"):  # the logarithm of a drawn mean below 0 is no value
         found = function(evidence)
     stated = evidence.claim.clauses
@@ -140,7 +141,7 @@ def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
 
 
 def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Evidence) -> list[Decided]:
-    """Every clause of a claim; the rows of ``evidence`` may be any."""
+    """Every clause of a claim; ``evidence`` may have any rows."""
     means = quantities(function, of_all := replace(evidence, rows="means"))
     single = quantities(function, replace(evidence, rows="runs"))
     kept = quantities(function, replace(evidence, rows="mean", kept_only=True)) if of_all.has_further_runs else means
@@ -152,7 +153,7 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity, kept:
     is_random = len(values) > 1
     held = _within(clause, inside)
     first = inside.iloc[0]
-    cell = int(np.argmin(first.to_numpy()))  # one without a value where there is any
+    cell = int(np.argmin(first.to_numpy()))  # a cell without a value if one exists: argmin returns the first NaN
     low, high = values.iloc[1:, cell].dropna().quantile(INTERVAL, interpolation="nearest")
     confidence = float((held.iloc[1:] == held.iloc[0]).mean())
     outcome = OPEN if confidence < SURE else _of_mean(held)
@@ -196,19 +197,19 @@ def verdict(claim: Claim, outcomes: Sequence[str], text_decides: bool = True) ->
 
 
 def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
-    """Whether the paper's text decides at least one clause of a claim, whatever is assumed for what it leaves open.
+    """Whether the paper's text decides at least one clause of a claim for any plausible assumptions.
 
-    ``settings`` has the claim's rows of the table ``ensemble_clauses``. False where the ensemble has all clauses, each of them
-    holds in a share of the settings within `SETTINGS`, and an assumption that decides at least one of them is known.
+    ``settings`` has the claim's rows of the table ``ensemble_clauses``. False if the ensemble has all clauses, each of them
+    holds in a share of the settings within `SETTINGS`, and an assumption is known that decides at least one of them.
     """
     shares = settings.set_index("clause")["share"].reindex(list(claim.clauses)).astype(float)
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
 def certainty_text(confidence: float, settings_share: float) -> str:
-    """``98 % sure; its weakest clause in 77 % of the settings``, without what is NaN.
+    """``98 % sure; its weakest clause in 77 % of the settings``, without NaN.
 
-    That is the least confidence of a claim's clauses, and the least share of the settings of what the paper leaves open in which
+    These are the least confidence of a claim's clauses, and the least share of the settings of unstated parameters in which
     one holds.
     """
     known = "over 99" if confidence >= 0.995 else f"{np.floor(100 * confidence):.0f}"

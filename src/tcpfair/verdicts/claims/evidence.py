@@ -1,7 +1,7 @@
-"""What a claim is decided on: tables of the metrics of its experiments, a row for each case.
+"""The evidence for a claim: tables of the metrics of its experiments, a row for each case.
 
-What a row is depends on who asks, and no function of a claim depends on it (`Rows`). A function turns tables into quantities,
-row by row; whether a quantity keeps the bounds of its clause is decided in `tcpfair.verdicts.claims.decision`.
+The caller selects what a row is (`Rows`), and no function of a claim depends on it. A function turns tables into quantities,
+row by row; `tcpfair.verdicts.claims.decision` decides whether a quantity satisfies the bounds of its clause.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tcpfair.verdicts.measured import REPLICATE as REPLICATE
 from tcpfair.verdicts.measured import Measured
 
 Table = pd.DataFrame  # a row per case, a column per cell
-Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or one value where nothing is random
-# a row per run (a replicate of every cell), or per setting of an ensemble, whose tables have the means over its runs; one row
-# with the mean over the runs; that row, and below it a row for each of the means that `drawn` gives
+Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or one deterministic value
+# ``runs``: a row per run (a replicate of every cell); ``settings``: per setting of an ensemble, with the means over its runs;
+# ``mean``: one row with the mean over the runs; ``means``: that row, then one for each mean from `drawn`
 Rows = Literal["runs", "settings", "mean", "means"]
 Combining = Literal["mean", "geometric mean", "min", "max", "range"]
 
 
 @dataclass
 class Evidence:
-    """What a function of a claim may look at; ``runs`` counts the runs that it did, by experiment.
+    """The input of a claim's function; ``runs`` counts the runs that it has used, by experiment.
 
-    With ``kept_only`` only as many replicates count as the configuration has, which are the paper's own number of runs.
+    With ``kept_only``, only the configured replicates count, which is the paper's own number of runs.
     """
 
     claim: Claim
@@ -46,7 +46,7 @@ class Evidence:
 
     @property
     def has_further_runs(self) -> bool:
-        """Whether an experiment that was looked at has more runs than the configuration."""
+        """Whether a used experiment has more runs than the configuration."""
         return any(
             self.measured.replicates(name)[-1] >= self.config.experiments[name].runs.value
             for name in self.runs
@@ -60,7 +60,7 @@ class Evidence:
         return self.claim.numbers[name]
 
     def count_runs(self, experiment: str) -> None:
-        """Note that the runs of one of the claim's experiments are looked at."""
+        """Record that the runs of one of the claim's experiments are used."""
         if experiment not in self.claim.experiments:
             raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
         if not self.kept_only and experiment not in self.runs and self.rows != "settings":
@@ -85,30 +85,30 @@ class Evidence:
     ) -> Table:
         """One metric as a table: a row per case, a column per value of the grid variable(s) ``by``, in ascending order.
 
-        ``flow`` is 1, 2, .. or 0 for the system; ``replicates`` takes some of the runs of each cell. ``where`` chooses values
-        of grid variables in the words of `tcpfair.verdicts.claims.statement.Cells`; several that are listed are in this order.
-        Raises InputError when no run has them.
+        ``flow`` is 1, 2, .. or 0 for the system; ``replicates`` selects some of the runs of each cell. ``where`` selects values
+        of grid variables as in `tcpfair.verdicts.claims.statement.Cells`; a list also sets their order. Raises InputError when
+        no run has them.
         """
         per_run = self.per_run(experiment, metric, by, flow, **where)
         return self.of_runs(per_run if self.rows == "settings" else per_run.loc[replicates])
 
     def sd(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> Table:
-        """As `table`, of the standard deviation over the replicates: NaN where that is not known."""
+        """As `table`, with the standard deviation over the replicates; NaN if it is unknown."""
         per_run = self.per_run(experiment, metric, by, flow, **where)
         return self._over_runs(per_run, 1) if self.rows in ("mean", "means") else per_run * np.nan
 
     def count(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.Series:
-        """How many replicates have a value, by cell."""
+        """Number of replicates with a value, by cell."""
         return self.per_run(experiment, metric, by, flow, **where).count()
 
     def flows(self, experiment: str, metric: str) -> list[int]:
-        """Numbers of the flows of which an experiment has a metric; 1 where it has none, so that `table` says what is missing."""
+        """Numbers of the flows for which an experiment has a metric; [1] without any, so that `table` reports what is missing."""
         self.count_runs(experiment)
         flows = self.measured.of(experiment, metric).places["flow"]
         return sorted(flows[flows > 0].unique()) or [1]
 
     def of_runs(self, values: Table | pd.Series) -> Table:
-        """What was computed for every replicate in the rows that tables have."""
+        """Values that were computed for every replicate, converted to the rows of tables."""
         table = values.to_frame("") if isinstance(values, pd.Series) else values
         return self._over_runs(table, 0) if self.rows in ("mean", "means") else table
 
@@ -117,7 +117,7 @@ class Evidence:
         return pd.DataFrame(drawn(table.to_numpy(dtype=float), n_draws)[which], columns=table.columns)
 
     def per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> Table:
-        """As `table`, a row per replicate whatever the rows of tables are."""
+        """As `table`, but always with a row per replicate."""
         self.count_runs(experiment)
         table = self.measured.of_flow(experiment, metric, flow)
         cells = np.arange(table.shape[1])
@@ -143,7 +143,7 @@ class Evidence:
 
 
 def _listed(which: Any, name: str, values: pd.Index) -> list:
-    """The values that ``where`` chooses of a grid variable. Raises InputError for one of a list that no run has."""
+    """The values of a grid variable that ``where`` selects. Raises InputError for a listed value that no run has."""
     if isinstance(which, list):
         for value in which:
             if value not in values:
@@ -160,9 +160,9 @@ def _listed(which: Any, name: str, values: pd.Index) -> list:
 
 
 def combined(x: Table, do: Combining, along: str = "") -> Table | pd.Series:
-    """One value of all columns of each row, or of those along one grid variable; NaN where one of them has none."""
+    """One value from all columns of each row, or from those along one grid variable; NaN if one of them is NaN."""
     if do == "geometric mean":
-        with np.errstate(divide="ignore"):  # a ratio of two flows of which one got nothing
+        with np.errstate(divide="ignore"):  # the ratio is 0 if a flow was locked out
             return np.exp(combined(np.log(x), "mean", along))
     if do == "range":
         return combined(x, "max", along) - combined(x, "min", along)
@@ -174,15 +174,15 @@ def combined(x: Table, do: Combining, along: str = "") -> Table | pd.Series:
 
 
 def factor(ratio: Any) -> Any:
-    """How far ratios, a table or an array of them, are from 1, the larger over the smaller: 2 for a half."""
+    """The larger of x and 1/x for each of some ratios: 2 for a half."""
     return np.maximum(ratio, 1 / ratio)
 
 
 def trend(x: Table) -> pd.Series:
-    """Kendall's rank correlation of the values with the order of the columns: 1 where every pair rises, -1 where it falls.
+    """Kendall's rank correlation of the values with the order of the columns: 1 if every pair rises, -1 if every pair falls.
 
-    Ties count for neither side. NaN where a cell has no value. M. G. Kendall, A new measure of rank correlation,
-    Biometrika 30, 1938.
+    Ties count for neither side. NaN if a cell has no value. M. G. Kendall, A new measure of rank correlation, Biometrika 30,
+    1938.
     """
     ordered = x.sort_index(axis=1).to_numpy(dtype=float)
     first, second = np.triu_indices(ordered.shape[1], k=1)

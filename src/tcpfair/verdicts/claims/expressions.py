@@ -1,11 +1,11 @@
-"""Quantities of the claims that say in ``data/claims/<paper>.yaml`` which cells they come from.
+"""Quantities of the claims that define their cells in ``data/claims/<paper>.yaml``.
 
-An expression (`tcpfair.verdicts.claims.statement.Expression`) starts with a table of cells, and its steps are done in order.
-``less`` and ``base`` subtract or divide by other cells, ``join`` adds their columns. ``mean``, ``geometric mean``, ``min``,
-``max`` and ``range`` combine all columns, or those along one grid variable; so do ``median``, ``trend`` (`evidence.trend`) and
-``typical factor``, the factor by which the columns typically depart from their geometric mean, for all of them. Cell by cell
-work ``factor``, the larger of x and 1/x, ``abs``, ``power``, and ``above``, which is 1 where a cell exceeds a number and else 0.
-``names`` gives the columns, in their order, the names under which the ledger shows them.
+An expression (`tcpfair.verdicts.claims.statement.Expression`) starts with a table of cells, and its steps are applied in order.
+``less`` and ``base`` subtract other cells or divide by them, ``join`` adds their columns. ``mean``, ``geometric mean``, ``min``,
+``max`` and ``range`` combine all columns, or those along one grid variable. ``median``, ``trend`` (`evidence.trend`) and
+``typical factor`` (the factor by which columns typically deviate from their geometric mean) combine all columns. ``factor`` (the
+larger of x and 1/x), ``abs``, ``power`` and ``above`` (1 if a cell exceeds a number, else 0) work cell by cell. ``names`` lists
+the names of the columns in the ledger.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tcpfair.verdicts.claims.statement import Cells, Expression, Step
 def quantities(evidence: Evidence) -> Quantities:
     """The quantity of each clause of a claim that has expressions. Raises InputError for cells that no run has."""
     for name in evidence.claim.experiments:
-        evidence.count_runs(name)  # in this order the evidence lists them
+        evidence.count_runs(name)  # sets the order in which the evidence lists them
     return {name: _value(of, of.cells, evidence) for name, of in evidence.claim.expressions.items()}
 
 
@@ -37,7 +37,7 @@ def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Serie
 
 
 def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
-    """Columns are flows, where several are wanted, and grid variables with several values; a series for one cell."""
+    """Columns are flows, if several are selected, and grid variables with several values; a series for one cell."""
     grid = evidence.config.experiments[cells.experiment].grid
     for name in cells.where:
         if name not in grid:
@@ -57,9 +57,9 @@ def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
 
 
 def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.Series:
-    """Each column of one less, or over, a column of the other; or the columns of both.
+    """Each column of ``x`` minus, or divided by, a column of ``y``; or the columns of both.
 
-    The column of the other is the one of the same name, or its only one, or the one in the same place where no names are shared.
+    The column of ``y`` is the one with the same name, its only one, or, without common names, the one in the same position.
     """
     if do == "join":
         return pd.concat([x, y], axis=1)

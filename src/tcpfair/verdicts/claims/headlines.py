@@ -34,10 +34,10 @@ class Headline(Frozen):
 
 
 def verdict(verdicts: Collection[str]) -> str:
-    """The verdict on a conclusion. What is not decided counts only where the rest does not decide already.
+    """The verdict on a conclusion. An undecided claim counts only if the others do not decide already.
 
-    A conclusion is partly reproduced where one claim is, or where one holds and another fails; otherwise an undecidable claim
-    makes it undecidable, and then an open one open. What else there may be (``not run``) stands for the whole.
+    A conclusion is partly reproduced if one claim is, or if one holds and another fails. Otherwise an undecidable claim makes
+    it undecidable, and an open one makes it open. Any other verdict (``not run``) becomes that of the conclusion.
     """
     found = set(verdicts)
     if found <= _HELD:
@@ -52,7 +52,7 @@ def verdict(verdicts: Collection[str]) -> str:
 def headline_table(folder: Path, papers: Iterable[str], claims: pd.DataFrame) -> pd.DataFrame:
     """The conclusions of some papers: columns `COLUMNS`; certainty and share of the settings are the least of their claims.
 
-    ``claims`` is the table of `tcpfair.verdicts.claims.registry.evaluate`. Raises InputError for a wrong file or an
+    ``claims`` is the table of `tcpfair.verdicts.claims.registry.evaluate`. Raises InputError for an invalid file or an
     unknown claim.
     """
     by_id = claims.set_index("id")

@@ -1,4 +1,4 @@
-"""Claims of kozu2014: RTT fairness of CUBIC, the part that K has in it, and the proposed K.
+"""Claims of kozu2014: RTT fairness of CUBIC, the effect of K, and the proposed K.
 
 Flow 1 has the RTT of 2 ms, flow 2 the varied one. ``ratio`` is the throughput of flow 2 over that of flow 1; the index is
 Jain's of the mean throughputs (eq. 5).
@@ -19,7 +19,7 @@ from tcpfair.verdicts.paper_models import link_of
 
 
 def kozu2014_c04(evidence: Evidence) -> Quantities:
-    """Mean windows in MB are the printed ones."""
+    """Mean windows in MB are the published ones."""
     mb_per_pkt = evidence.config.settings["payload_bytes"].value * evidence["mb_per_byte"]
     short, long = (
         evidence.table("transitions", "cwnd_mean", "rtt_ms", flow=flow, protocol="CUBIC").iloc[:, 0] for flow in (1, 2)
@@ -38,7 +38,7 @@ def kozu2014_c05(evidence: Evidence) -> Quantities:
 
 
 def kozu2014_c08(evidence: Evidence) -> Quantities:
-    """With common losses the window of the flow with the larger K falls and the other rises, whatever they are."""
+    """With common losses, the window of the flow with the larger K falls and the other rises, for any windows."""
     link, shares = link_of(evidence.config, evidence["rtt_ms"]), evidence["shares"]
     states = np.linspace(shares["least"], shares["largest"], shares["count"])
     model = cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.PAPER)
@@ -85,13 +85,13 @@ def kozu2014_c21(evidence: Evidence) -> Quantities:
 
 
 def kozu2014_c23(evidence: Evidence) -> Quantities:
-    """What beta leaves of the window, which is where eq. 1 starts."""
+    """The share of the window that remains with beta, where eq. 1 starts."""
     w_max_pkts = 1.0
     left = cubic.window_pkts(0.0, cubic.cubic_k_s(w_max_pkts, evidence["beta"]), w_max_pkts) / w_max_pkts
     return {"left": float(left)}
 
 
-# --- What the claims share ---------------------------------------------------------------------------------------
+# --- Shared by several claims ------------------------------------------------------------------------------------
 
 
 def _proposed_and_existing(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -1,8 +1,8 @@
-"""What the margins decide: which clauses and verdicts change with another margin.
+"""Sensitivity to the margins: which clauses and verdicts change with another margin.
 
-A margin is a convention (``data/claims/margins.yaml``). For each, and for all of a kind together, it is tried without it, with
-half and twice of it, and where the scatter of repetitions was measured but not taken, with that. A reader who would have chosen
-another margin sees what that would have changed.
+A margin is a convention (``data/claims/margins.yaml``). Each margin, and all of a kind together, are set to 0, halved, doubled
+and, if the scatter of repetitions was measured but is not used, set to that. So a reader who would have chosen another margin
+sees its effect.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _ROUNDING = 1e-9  # of multiples
 
 
 def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) -> float:
-    """The measured scatter as a multiple of a margin, 1 where none is named. InputError for an unknown one."""
+    """The measured scatter as a multiple of a margin; 1 if none is named. InputError for an unknown one."""
     if not margin.measured:
         return 1.0
     found = scatter.get(margin.measured)
     size = found and (found.relative if margin.relative else found.absolute)
     if not margin.value:
         raise InputError(
-            f"data/claims/margins.yaml: {name}: measured: the margin is 0, so that no other value is a multiple of it"
+            f"data/claims/margins.yaml: {name}: measured: the margin is 0, so no other value is a multiple of it"
         )
     if not size:
         kind = "relative" if margin.relative else "absolute"
@@ -49,9 +49,9 @@ def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) 
 def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, clauses: pd.DataFrame) -> pd.DataFrame:
     """Every margin, and all of them, with other values: columns `MARGIN_COLUMNS`.
 
-    ``claims`` and ``clauses`` are those of `tcpfair.verdicts.claims.registry.evaluate`. ``clauses`` and ``claims`` count those
-    that name the margin and are decided, ``turned`` names the claims with another verdict and what it would be, as
-    ``ogura.c05: partly``. Raises InputError when data/claims or data/tolerances_scatter.yaml is wrong.
+    ``claims`` and ``clauses`` are those of `tcpfair.verdicts.claims.registry.evaluate`. The columns of these names count the
+    decided ones that name the margin; ``turned`` lists the claims with another verdict and that verdict, as
+    ``ogura.c05: partly``. Raises InputError for an invalid data/claims or data/tolerances_scatter.yaml.
     """
     folder = layout.data / "claims"
     margins = load_margins(folder)
@@ -89,13 +89,12 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
 
 
 def _turned(stated: Mapping[str, Claim], rows: pd.DataFrame, times: Mapping[str, float]) -> dict[str, object]:
-    """What turns when margins are multiplied: ``times`` by name. ``rows`` has the verdicts and sides of the clauses too."""
+    """What changes when margins are multiplied by ``times``, by name. ``rows`` also has the verdicts and ``give`` of clauses."""
     after = outcomes(rows, rows["margin"].map(times))
     concerned, changed = rows["margin"].isin(list(times)), after != rows["outcome"]
     turned = []
-    for name in rows.loc[
-        changed & (rows["verdict"] != UNDECIDABLE), "id"
-    ].unique():  # that is so whatever its clauses say
+    # an undecidable claim stays undecidable for any outcomes of its clauses
+    for name in rows.loc[changed & (rows["verdict"] != UNDECIDABLE), "id"].unique():
         own = rows["id"] == name
         before, then = (verdict(stated[name], each[own].tolist()) for each in (rows["outcome"], after))
         turned += [f"{name}: {then}"] if before != then else []
@@ -109,7 +108,7 @@ def _turned(stated: Mapping[str, Claim], rows: pd.DataFrame, times: Mapping[str,
 
 
 def outcomes(rows: pd.DataFrame, times: pd.Series) -> pd.Series:
-    """The outcomes of clauses with their margins multiplied by ``times``, as they are where that is NaN.
+    """The outcomes of clauses with their margins multiplied by ``times``; unchanged if that is NaN.
 
     ``rows`` has their ``outcome``, ``turns_at`` (`decision.turning_point`) and whether they ``give`` a margin.
     """

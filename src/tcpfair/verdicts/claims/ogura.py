@@ -1,7 +1,7 @@
 """Claims of ogura: Model I and II, RTT fairness, efficiency and friendliness of the two-mode proposal.
 
-``ratio`` is the throughput of flow 2 over that of flow 1, that is of the varied or larger RTT over 40 ms. It is that of the
-mean throughputs, and not the mean of ratios, which favours whichever flow stands above. Ratios are compared as factors.
+``ratio`` is the throughput of flow 2 over that of flow 1, that is of the varied or larger RTT over 40 ms. It is the ratio of the
+mean throughputs, because the mean of ratios favours the flow in the numerator. Ratios are compared as factors.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, fact
 from tcpfair.verdicts.paper_models import AimdLink, plain_protocol
 
 CELL = ["protocol", "rtt_ms"]
+
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
 
 
 def ogura_c01(evidence: Evidence) -> Quantities:
-    """Eq. 1 is what windows of p^-d and common losses give, and favours the smaller RTT."""
+    """Eq. 1 follows from windows of p^-d and common losses, and favours the smaller RTT."""
     short_ms, long_ms = evidence["rtt_ms"]
     in_eq1 = {label: rtt_fairness.window_ratio(short_ms, long_ms, d) for label, d in rtt_fairness.D.items()}
     solved = {
         label: np.exp(_log_window(d, short_ms) - _log_window(d, long_ms))
         for label, d in rtt_fairness.D.items()
-        if d < 1  # at 1 no pair of windows meets both conditions
+        if d < 1  # at 1, no pair of windows satisfies both conditions
     }
     return {
         "follows": pd.DataFrame([{label: ratio / in_eq1[label] for label, ratio in solved.items()}]),
@@ -68,7 +69,7 @@ def ogura_c06(evidence: Evidence) -> Quantities:
 
 
 def ogura_c07(evidence: Evidence) -> Quantities:
-    """Alpha's window grows by as many packets per second at either RTT."""
+    """Alpha's window grows by the same number of packets per second at either RTT."""
     slopes = _of_growths(
         evidence,
         _model1_growth(evidence),
@@ -131,23 +132,22 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     }
 
 
-# --- What the claims share ---------------------------------------------------------------------------------------
+# --- Shared by several claims ------------------------------------------------------------------------------------
 
 
 def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: Any) -> pd.DataFrame:
     """Throughput of flow 2 over that of flow 1."""
-    of_flow = (evidence.table(experiment, "throughput_mean", by, flow=flow, **where) for flow in (1, 2))
-    first, second = of_flow
+    first, second = (evidence.table(experiment, "throughput_mean", by, flow=flow, **where) for flow in (1, 2))
     return second / first
 
 
 def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:
-    """Share of the columns in which something holds; NaN where one is not known."""
+    """Share of the columns in which ``held`` is true; NaN if one is not ``known``."""
     return held.astype(float).where(known).mean(axis=1, skipna=False)
 
 
 def _over_model(evidence: Evidence, model: int) -> pd.DataFrame:
-    """Times t1 or t2 by protocol and RTT over those of Model I or II."""
+    """Times t1 or t2 by protocol and RTT, divided by those of Model I or II."""
     link = AimdLink.of(evidence.config)
     times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(
         columns=plain_protocol, level="protocol"
@@ -168,22 +168,22 @@ class _Growth:
 
     @property
     def is_one(self) -> bool:
-        """Whether there was any: a window may never have come so far."""
+        """Whether it has any growth: the window may never have reached the start."""
         return len(self.t_s) > 1
 
 
 def _model1_growth(evidence: Evidence) -> list[_Growth]:
-    """From where the residual capacity is free until the window is the BDP."""
+    """Growth from the window that leaves the residual capacity free up to the BDP."""
     return _growths(evidence, "model1", 1 - evidence.config.analysis_value("residual_share"), 1.0)
 
 
 def _model2_growth(evidence: Evidence) -> list[_Growth]:
-    """From the BDP until the buffer overflows."""
+    """Growth from the BDP until the buffer overflows."""
     return _growths(evidence, "model2", 1.0, np.inf)
 
 
 def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: float) -> list[_Growth]:
-    """The runs' windows from ``start_bdp`` to ``stop_bdp``, in BDP, or to the first loss."""
+    """The runs' windows from ``start_bdp`` to ``stop_bdp`` (in units of the BDP), or to the first loss."""
     trace = evidence.trace(experiment)
     losses = trace.events[trace.events["kind"].isin(LOSS_KINDS)]
     first_loss_s = losses.groupby("run_id")["t_s"].min()
@@ -202,14 +202,14 @@ def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: fl
 
 
 def _of_growths(evidence: Evidence, growths: Iterable[_Growth], quantity: Callable[[_Growth], float]) -> pd.DataFrame:
-    """A quantity of each window by protocol and RTT in ms, in the rows that tables have; NaN where none grew."""
+    """A quantity of each window by protocol and RTT in ms, in the rows of tables; NaN without growth."""
     found = {(g.replicate, g.protocol, g.rtt_ms): quantity(g) if g.is_one else np.nan for g in growths}
     index = pd.MultiIndex.from_tuples(found, names=[REPLICATE, *CELL])
     return evidence.of_runs(pd.Series(found.values(), index, dtype=float).unstack(CELL))
 
 
 def _apart(evidence: Evidence, growths: list[_Growth]) -> pd.DataFrame:
-    """Largest over least window of all protocols at the claim's RTT, where they differ most while all of them grow."""
+    """Largest over smallest window of all protocols at the claim's RTT, at the time of the largest difference during growth."""
     found = {}
     for replicate in {growth.replicate for growth in growths}:
         chosen = [g for g in growths if (g.replicate, g.rtt_ms) == (replicate, evidence["rtt_ms"])]

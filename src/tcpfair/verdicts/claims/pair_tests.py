@@ -1,4 +1,4 @@
-"""What the claims of bhatti2008 and bhatti2009 have in common: pair tests, their self-pairs and NRU.
+"""Shared by the claims of bhatti2008 and bhatti2009: pair tests, their self-pairs and NRU.
 
 Tables have a column per (protocol, rtt_ms). `protocol` is the TCP variant of a pair with CCID2.
 """
@@ -25,7 +25,7 @@ def flow_nru_db(evidence: Evidence, experiment: str, by: str | Sequence[str]) ->
 
 
 def case_letters(evidence: Evidence, experiment: str) -> Table:
-    """Case letters (table II) of U_N+ and U_N-; NaN where a flow has no NRU."""
+    """Case letters (table II) of U_N+ and U_N-; NaN if a flow has no NRU."""
     u_n_db = flow_nru_db(evidence, experiment, PROTOCOL_AND_RTT)
     flows = u_n_db.columns.unique("flow")
     columns = u_n_db[flows[0]].columns
@@ -35,7 +35,7 @@ def case_letters(evidence: Evidence, experiment: str) -> Table:
 
 
 def jfi_range(evidence: Evidence) -> Quantities:
-    """Least and largest index (eq. 1) of a fixed rate and one that runs over four orders of magnitude."""
+    """Smallest and largest index (eq. 1) of a fixed rate and one that spans four orders of magnitude."""
     lowest, highest = evidence.config.analysis_value("jfi_rate_range")
     varied = np.arange(lowest, highest + 1)
     fixed = np.full(varied.shape, evidence.config.analysis_value("jfi_fixed_rate"))

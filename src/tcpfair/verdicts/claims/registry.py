@@ -39,14 +39,12 @@ CLAUSE_COLUMNS = [
 _NO_SETTINGS = pd.DataFrame(
     columns=["id", "paper", "clause", "hypothesis", "settings", "share", "assumption", "decides"]
 )
-_BY_RULE = {
-    decision.UNDECIDABLE: "parameter unstated",
-    decision.UNDECIDED: "chance",
-}  # causes that follow from a verdict
+# causes that follow from a verdict
+_BY_RULE = {decision.UNDECIDABLE: "parameter unstated", decision.UNDECIDED: "chance"}
 
 
 def claim_function(claim: Claim) -> ClaimFunction | None:
-    """What gives a claim's quantities: its expressions or its function. None when neither is written."""
+    """The function for a claim's quantities: its own, or that of expressions; None if the claim has neither."""
     if claim.expressions:
         return expressions.quantities
     name = f"tcpfair.verdicts.claims.{claim.paper}"
@@ -59,7 +57,7 @@ class NotRunError(InputError):
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on one claim, the evidence for it in one line, and what was found of its clauses."""
+    """The verdict on one claim, the evidence for it in one line, and the results of its clauses."""
 
     verdict: str  # one of VERDICTS
     evidence: str
@@ -76,16 +74,16 @@ def evaluate(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
 
-    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper. ``denied`` gives the
-    clauses of a claim that the paper's own numbers deny, by hypothesis.
+    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper. ``denied`` returns the
+    clauses of a claim that the paper's own numbers contradict, by hypothesis.
 
     Columns `CLAIM_COLUMNS` and `CLAUSE_COLUMNS`: ``certainty`` is the least confidence of a clause, ``settings_share`` the
-    least share of the settings in which a clause holds (NaN where the ensemble does not have all); ``held`` of ``clauses`` hold;
-    ``cause`` and ``why`` as of `why.explain`.
+    least share of the settings in which a clause holds (NaN unless the ensemble has all); ``held`` of ``clauses`` hold;
+    ``cause`` and ``why`` are from `why.explain`.
 
-    A claim for which ``left_out`` has a reason, or whose experiments have no results, is ``not run``. One whose function raises
-    is ``failed`` with the message as its evidence, and the others go on. Raises InputError where a claim has a cause whose
-    condition does not hold (`causes.CONDITIONS`).
+    A claim for which ``left_out`` returns a reason, or whose experiments have no results, is ``not run``. If its function
+    raises, the claim is ``failed`` with the message as its evidence, and the others are still judged. Raises InputError when a
+    claim has a cause whose condition does not hold (`causes.CONDITIONS`).
     """
     claims, clauses, unmet = [], [], []
     known = why.load_causes(layout.data / "claims")
@@ -100,7 +98,7 @@ def evaluate(
                 else decide(claim, held.paper, *loaders, source=layout.source, settings=of_claim)
             )
             n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
-            # messages name files; the path of the checkout is no evidence
+            # messages name files; the path of the checkout is not part of the evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
             cause, sentence = _explained(claim, judged, of_claim, known)
             certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()
@@ -109,7 +107,7 @@ def evaluate(
             numbers = (certainty, share, n_held, len(claim.clauses))
             claims.append((claim.id, paper, judged.verdict, *numbers, cause, sentence, line, layout.source))
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
-            # without settings the ensemble is of other values than this run
+            # without settings, the ensemble has other values than this run
             if cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any():
                 by_print = denied(claim) if claim.contradicted else {}
                 unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim, by_print)))
@@ -118,7 +116,7 @@ def evaluate(
 
 
 def _explained(claim: Claim, judged: Judged, settings: pd.DataFrame, known: Mapping[str, why.Cause]) -> tuple[str, str]:
-    """Cause and sentence for the verdict of a claim: computed where the verdict follows from what is not decided."""
+    """Cause and sentence for the verdict of a claim; computed for undecidable and open claims."""
     if judged.verdict == decision.UNDECIDABLE:
         printed = settings[settings["hypothesis"] == AS_PRINTED]
         decided = printed[printed["assumption"] != ""]
@@ -157,8 +155,8 @@ def decide(
 ) -> Judged:
     """Verdict on one claim and the evidence for it.
 
-    ``config`` is None for a paper without configuration, ``function`` is the claim's own unless another is given, ``source``
-    says where the traces come from, and ``settings`` has the claim's rows of ``ensemble_clauses``.
+    ``config`` is None for a paper without configuration, ``function`` is by default the claim's own, ``source`` is that of the
+    traces, and ``settings`` has the claim's rows of ``ensemble_clauses``.
     """
     not_built = _not_built(claim, config)
     if not_built:
@@ -180,7 +178,7 @@ def decide(
 
 
 def _not_built(claim: Claim, config: PaperConfig | None) -> str:
-    """What is missing in the configuration before the claim can be decided; empty when nothing is."""
+    """What the configuration lacks for deciding the claim; empty if it is complete."""
     where = f"config/papers/{claim.paper}.yaml"
     built = config.experiments if config else {}
     missing = [name for name in claim.experiments if name not in built]
@@ -190,7 +188,7 @@ def _not_built(claim: Claim, config: PaperConfig | None) -> str:
 
 
 def metrics_loader(held: Held, further: pd.DataFrame | None = None) -> Callable[[str], pd.DataFrame]:
-    """Metrics by experiment with those of its further runs, each read once. Raises NotRunError when there are none."""
+    """A loader of an experiment's metrics with those of its further runs. It raises NotRunError without metrics."""
 
     def load(experiment: str) -> pd.DataFrame:
         path = held.metrics(experiment)
@@ -205,7 +203,7 @@ def metrics_loader(held: Held, further: pd.DataFrame | None = None) -> Callable[
 
 
 def trace_loader(held: Held) -> Callable[[str], Trace]:
-    """Traces by experiment, each read once. Raises NotRunError when a requested one is missing."""
+    """A loader of traces by experiment, each read once. It raises NotRunError for a missing one."""
 
     @cache
     def load(experiment: str) -> Trace:

@@ -1,14 +1,14 @@
-"""What a claim states: its clauses, each a quantity with the bounds that it must keep and where these bounds come from.
+"""The statement of a claim: its clauses, each a quantity with its bounds and their origin.
 
-``data/claims/<paper>.yaml`` has the claims of a paper, ``data/claims/margins.yaml`` the margins that clauses share. A bound is
-what the text says. ``give`` widens it by the scatter of independent repetitions: the text gives a number, or says "about".
-``clear`` tightens it by what counts as a tie: the text gives an order, and two values within a tie have none. A clause names
-at most one of the two.
+``data/claims/<paper>.yaml`` has the claims of a paper, ``data/claims/margins.yaml`` the margins that clauses share. A bound
+comes from the text. ``give`` widens it by the scatter of independent repetitions, if the text gives a number or has "about".
+``clear`` tightens it by the width of a tie, if the text gives an order, because two values within a tie have no order. A
+clause names at most one of the two.
 
-``of`` of a clause says which cells its quantity comes from, and in which steps; `tcpfair.verdicts.claims.expressions` evaluates
-it. ``of`` of the claim serves all clauses, each of which then narrows it with ``where``. A claim without ``of`` has a function.
+``of`` of a clause lists the cells of its quantity, and the steps from them; `tcpfair.verdicts.claims.expressions` evaluates it.
+``of`` of the claim applies to all clauses, and each clause narrows it with ``where``. A claim without ``of`` has a function.
 
-What a claim's verdict comes from is said in ``cause`` and ``why``, see `tcpfair.verdicts.claims.why`.
+``cause`` and ``why`` explain the verdict of a claim, see `tcpfair.verdicts.claims.why`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound", "power"
 
 
 class Margin(Frozen):
-    """How much is no difference, in ``unit`` or as a share of the bound, and why that much."""
+    """The largest difference that does not count, in ``unit`` or as a share of the bound, and the reason."""
 
     value: float = Field(ge=0, allow_inf_nan=False)
     unit: str = ""
@@ -38,22 +38,22 @@ class Margin(Frozen):
     reason: str = Field(min_length=1)
     of: str = Field(default="", description="metric of data/scatter.csv whose scatter it is")
     measured: str = Field(
-        default="", description="metric of data/tolerances_scatter.yaml with a scatter that it is not"
+        default="", description="metric of data/tolerances_scatter.yaml whose scatter was measured but is not used"
     )
     measured_per: float = Field(
         default=1, gt=0, allow_inf_nan=False, description="units of that metric in one of value"
     )
 
     def width(self, bound: float) -> float:
-        """In the unit of ``bound``."""
+        """The width at a bound, in the unit of ``bound``."""
         return self.value * abs(bound) if self.relative else self.value
 
 
 class Cells(Frozen):
-    """Cells of the metrics, in the words of ``data/cells.yaml``; in an operand, only what differs from the first cells.
+    """Cells of the metrics, with the keys of ``data/cells.yaml``; in an operand, only what differs from the first cells.
 
-    ``where`` gives a grid variable one value, a list of values, a range (``{from: 50}``, ``{to: 100}``), or all values but some
-    (``{but: Reno}``); one that it leaves out has all its values.
+    ``where`` gives a grid variable one value, a list of values, a range (``{from: 50}``, ``{to: 100}``), or all values except
+    some (``{but: Reno}``); omitted variables have all their values.
     """
 
     experiment: str = Field(default="", description="the only one of the claim, if left out")
@@ -64,9 +64,9 @@ class Cells(Frozen):
     where: dict[str, Any] = Field(default={})
 
     def but(self, other: Cells) -> Cells:
-        """These cells with what ``other`` says in place of what it differs in."""
-        said = {name: value for name, value in other if value not in ("", None)}
-        return self.model_copy(update=said | {"where": self.where | other.where})
+        """These cells with the values that ``other`` gives."""
+        given = {name: value for name, value in other if value not in ("", None)}
+        return self.model_copy(update=given | {"where": self.where | other.where})
 
 
 class Step(Frozen):
@@ -96,13 +96,13 @@ class Step(Frozen):
     @model_validator(mode="after")
     def _fits(self) -> Step:
         if (self.by is not None) != (_OPERANDS.get(self.do) == "by"):
-            raise ValueError("less, base and join need cells, and nothing else takes them")
+            raise ValueError("less, base and join need cells; other steps take none")
         if (self.bound is not None) != (_OPERANDS.get(self.do) == "bound"):
-            raise ValueError("above and power need a number, and nothing else takes one")
+            raise ValueError("above and power need a number; other steps take none")
         if bool(self.names) != (self.do == "names"):
-            raise ValueError("names needs labels, and nothing else takes them")
+            raise ValueError("names needs labels; other steps take none")
         if self.along and self.do not in ("mean", "geometric mean", "min", "max", "range"):
-            raise ValueError(f"{self.do} goes along no single variable")
+            raise ValueError(f"{self.do} takes no `along:`; it combines all columns or works cell by cell")
         return self
 
 
@@ -120,14 +120,13 @@ class Expression(Frozen):
         return given if isinstance(given, dict) and "cells" in given else {"cells": given}
 
     def experiments(self) -> set[str]:
-        """All that it names."""
-        return {self.cells.experiment, *(name for step in self.steps if step.by for name in step.by.experiments())} - {
-            ""
-        }
+        """All experiments that it names."""
+        operands = (name for step in self.steps if step.by for name in step.by.experiments())
+        return {self.cells.experiment, *operands} - {""}
 
 
 class Clause(Frozen):
-    """One thing that the sentence asserts: a quantity lies at or above ``at_least``, at or below ``at_most``, or both."""
+    """One assertion of the sentence: a quantity is at least ``at_least``, at most ``at_most``, or both."""
 
     says: str = Field(min_length=1)
     quantity: str = Field(min_length=1, description="what is bounded, in words")
@@ -152,7 +151,7 @@ class Clause(Frozen):
         if self.give and self.clear:
             raise ValueError("give widens the bounds and clear tightens them: one of the two")
         if self.low > self.high:
-            raise ValueError(f"no value lies at or above {self.low:g} and at or below {self.high:g}")
+            raise ValueError(f"no value is at least {self.low:g} and at most {self.high:g}")
         return self
 
     @property
@@ -205,7 +204,7 @@ class Claim(Frozen):
     experiments: list[str] = Field(default=[], description="experiments that decide it; none for a closed form")
     exhibits: list[str] = Field(default=[], description="exhibits that show it")
     by_construction: str = Field(default="", description="why it cannot fail: an identity, a calibration, a theorem")
-    untested: str = Field(default="", description="why no run can tell, and what would")
+    untested: str = Field(default="", description="why no run can decide it, and what would")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Claim:
@@ -219,7 +218,7 @@ class Claim(Frozen):
         if any(given) and not all(given):
             raise ValueError("of: all clauses have one, or none and the claim has a function")
         if not any(given) and any(clause.where for clause in self.clauses.values()):
-            raise ValueError("where: there is no of that it narrows")
+            raise ValueError("where: needs an `of` to narrow")
         for name, of in self.expressions.items():
             if not of.cells.measure:
                 raise ValueError(f"{name}: of: measure is missing")
@@ -231,7 +230,7 @@ class Claim(Frozen):
 
     @property
     def expressions(self) -> dict[str, Expression]:
-        """By clause; none where the claim has a function."""
+        """The expressions by clause; none for a claim with a function."""
         only = Cells(experiment=self.experiments[0] if len(self.experiments) == 1 else "")
         return {
             name: of.model_copy(update={"cells": only.but(of.cells).but(Cells(where=clause.where))})
@@ -281,17 +280,14 @@ def _check_why(claim: Claim, causes: Mapping[str, why.Cause], where: str) -> Non
     why.check(claim.why, claim.clauses, where)
     if claim.cause and claim.cause not in causes:
         raise unknown(f"{where}: cause", claim.cause, causes)
-    fixed = (
-        "contradicted in print"
-        if claim.contradicted
-        else "untested"
-        if claim.untested
-        else "by construction"
-        if claim.by_construction
-        else ""
-    )
+    kinds = {
+        "contradicted in print": claim.contradicted,
+        "untested": claim.untested,
+        "by construction": claim.by_construction,
+    }
+    fixed = next((verdict for verdict, is_so in kinds.items() if is_so), "")
     if fixed and claim.cause and fixed not in causes[claim.cause].verdicts:
-        raise InputError(f"{where}: cause: {claim.cause!r} does not fit what is {fixed}")
+        raise InputError(f"{where}: cause: {claim.cause!r} does not fit the verdict {fixed!r}")
 
 
 def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:

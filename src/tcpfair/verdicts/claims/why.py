@@ -1,12 +1,12 @@
 """Why a claim has its verdict: a cause and one plain sentence, both data, with the measured values filled in.
 
-A sentence is in ``data/claims/<paper>.yaml`` and names values by the clause that has them: ``{fair:.2f}``. After the
-colon stands how a value is said: a format of Python's, ``%`` or ``.1%`` for a share, ``points`` for percentage points; before it
-may stand ``abs``, ``more`` (than 1) or ``less`` (than 1). Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval),
-``{fair.sure}`` (share of what the runs allow that says the same), ``{fair.runs}`` (share of the single runs in which it holds),
-``{fair.settings}`` (share of the settings of the ensemble) and ``{fair.H1}`` (share of those under that hypothesis).
+A sentence is in ``data/claims/<paper>.yaml`` and names values by their clause: ``{fair:.2f}``. The format after the colon is
+a format of Python, ``%`` or ``.1%`` for a share, or ``points`` for percentage points; ``abs``, ``more`` (than 1) or ``less``
+(than 1) may precede it. Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval), ``{fair.sure}`` (confidence),
+``{fair.runs}`` (share of the single runs in which the clause holds), ``{fair.settings}`` (share of the settings of the ensemble)
+and ``{fair.H1}`` (share of the settings under that hypothesis).
 
-The sentence was written for one verdict. Where a run gives another one, which the cause does not fit, it is not shown.
+A sentence is written for one verdict. It is not shown if a run gives a verdict that does not fit the cause.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cause(Frozen):
     """One entry of ``data/claims/causes.yaml``."""
 
     says: str = Field(min_length=1)
-    verdicts: list[str] = Field(min_length=1, description="that it can stand behind")
+    verdicts: list[str] = Field(min_length=1, description="verdicts that it can explain")
     needs: str = Field(description="its condition, a name of `tcpfair.verdicts.claims.causes.CONDITIONS`")
 
 
@@ -49,7 +49,7 @@ def load_causes(folder: Path) -> dict[str, Cause]:
 
 
 def check(sentence: str, clauses: Iterable[str], where: str) -> None:
-    """Raise InputError when a sentence names a value that no clause has, or a format that is unknown."""
+    """Raise InputError when a sentence has an unknown clause or an unknown format."""
     known = set(clauses)
     for found in _PLACE.finditer(sentence):
         name, how = found[1], found[3] or ""
@@ -65,10 +65,10 @@ def check(sentence: str, clauses: Iterable[str], where: str) -> None:
 def fill(
     sentence: str, found: Mapping[str, Any], shares: Mapping[tuple[str, str], float] = MappingProxyType({})
 ) -> str:
-    """A sentence with its values. Empty when a value is missing.
+    """A sentence with its values; empty if a value is missing.
 
-    ``found`` has what was decided of each clause, ``shares`` the share of the settings in which it holds by clause and
-    hypothesis (`SETTINGS`: without one).
+    ``found`` has the result of each clause, ``shares`` the share of the settings in which it holds, by clause and hypothesis
+    (`SETTINGS`: without one).
     """
     missing = False
 
@@ -87,7 +87,7 @@ def fill(
 
 
 def said(number: float, how: str = "") -> str:
-    """A number as a sentence has it: ``0.58``, ``42``, ``31 %``, ``9.6 points``."""
+    """A number as text in a sentence: ``0.58``, ``42``, ``31 %``, ``9.6 points``."""
     change, form, _ = _HOW.fullmatch(how).groups()
     number = _CHANGES[change](number) if change else number
     if not math.isfinite(number):
@@ -111,9 +111,9 @@ def explain(
     shares: Mapping[tuple[str, str], float],
     causes: Mapping[str, Cause],
 ) -> tuple[str, str]:
-    """Cause and sentence for the verdict that a run gave; both empty where they were written for another verdict.
+    """Cause and sentence for the verdict of a run; both empty if they were written for another verdict.
 
-    What is reproduced has a sentence and no cause.
+    A reproduced claim has a sentence and no cause.
     """
     fits = verdict in causes[cause].verdicts if cause else verdict == "reproduced"
     text = fill(sentence, found, shares) if fits else ""

@@ -1,6 +1,6 @@
-"""What the ensemble says: under which settings of what the papers leave out do numbers and clauses hold.
+"""Results of the ensemble: the settings of unstated parameters under which numbers and clauses hold.
 
-`members` turns the shipped table into metrics whose replicates are settings, `placing` sets each printed number among them,
-`deciding` says which assumption decides a clause, `inference` which settings all printed numbers together speak for, and
-`tables` gathers what the ledger shows.
+`members` turns the shipped table into metrics whose replicates are settings, `placing` compares each published number with
+them, `deciding` finds the assumption that decides a clause, `inference` the settings that all published numbers together
+favour, and `tables` makes the tables of the ledger.
 """

@@ -1,4 +1,4 @@
-"""How often each clause of a paper's claims holds among the settings of its ensemble, and which assumption decides it."""
+"""The share of an ensemble's settings in which each clause of a paper's claims holds, and the assumption that decides it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ CLAUSES = ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "
 
 
 def clause_table(layout: Layout, paper: PaperConfig) -> pd.DataFrame:
-    """A row per clause and hypothesis with columns `CLAUSES`; none without an ensemble, or with one of other code or ranges."""
+    """A row per clause and hypothesis with columns `CLAUSES`; no rows if the ensemble is missing or stale."""
     found = fresh(layout, paper, paper.paper)
     rows = []
     if found is not None:
         config, claims = load(layout.ensemble_config), load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
         for members, reading, _ in members_of(found, paper, config.papers[paper.paper]):
-            if reading.excluded and not (
-                reading.changes or reading.metrics
-            ):  # of printed numbers; no clause reads them
-                continue
+            if reading.excluded and not (reading.changes or reading.metrics):
+                continue  # it only excludes published numbers, which no clause reads
             about = {"paper": paper.paper, "hypothesis": members.hypothesis}
             for claim in claims:
                 for name, held in clauses_held(claim, members).items():
@@ -41,22 +39,22 @@ def clause_table(layout: Layout, paper: PaperConfig) -> pd.DataFrame:
 
 
 def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
-    """Whether each clause of a claim holds, by setting (1, 0, NaN); none where the ensemble does not have what it reads."""
+    """Whether each clause of a claim holds, by setting (1, 0, NaN); empty if the ensemble lacks what it reads."""
     function = claim_function(claim)
     if function is None or not claim.experiments or not set(claim.experiments) <= members.experiments:
         return {}
 
     def no_trace(experiment: str):
-        raise NotInEnsembleError(f"{claim.id}: the ensemble keeps no traces")
+        raise NotInEnsembleError(f"{claim.id}: the ensemble stores no traces")
 
     try:
         found = quantities(function, Evidence(claim, members.config, members, no_trace, "settings"))
-    except (InputError, KeyError):  # a trace, a metric or a cell that is not kept
+    except (InputError, KeyError):  # a trace, a metric or a cell that is not stored
         return {}
     return {name: holds(claim.clauses[name], quantity).reindex(members.settings) for name, quantity in found.items()}
 
 
 def further_runs(layout: Layout, paper: PaperConfig) -> pd.DataFrame:
-    """The metrics of a paper's further runs, as it is configured; no rows without any, or with those of other code."""
+    """The metrics of a paper's further runs; no rows if they are missing or stale."""
     found = fresh(layout, paper, f"{paper.paper}{FURTHER}")
     return found.metrics if found else pd.DataFrame(columns=["experiment"], dtype=str)

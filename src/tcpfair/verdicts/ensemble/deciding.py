@@ -1,4 +1,4 @@
-"""What decides a clause: the one or two assumptions whose ranges part the settings in which it holds from the others."""
+"""What decides a clause: the one or two assumptions that best separate the settings in which it holds from the others."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pandas as pd
 from tcpfair.runs.ensemble import Judging, digits
 
 _ROUNDING = 1e-9  # impurities that differ by less are equal
-InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
+InWords = Callable[[str, str], str]  # a phrase for an assumption and its value
 
 
 @dataclass(frozen=True)
 class Split:
-    """Settings with an assumption above a value against the others: in which share of each a clause holds."""
+    """The shares in which a clause holds, for settings with an assumption above a value and for the others."""
 
     assumption: str
     threshold: float | str  # the largest drawn value that is not above it, or the choice
@@ -27,11 +27,11 @@ class Split:
 
 
 def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | None:
-    """The split of the settings that parts best where a clause holds from where it does not; None where chance would do.
+    """The split of the settings that best separates those in which a clause holds; None if it may be due to chance.
 
     ``held`` is 1, 0 or NaN by setting; ``drawn`` has the values of the assumptions, a column each. The split is that of a
-    classification tree's root (Gini impurity) with at least ``least_share`` of the settings on either side. It counts where
-    Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
+    classification tree's root (Gini impurity) with at least ``least_share`` of the settings on either side. It counts if
+    Fisher's exact test, corrected for the number of tried splits (Bonferroni), gives at most ``chance``.
     """
     held = held.dropna()
     coded = coded_columns(drawn.loc[held.index], ordered=True)
@@ -51,7 +51,7 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
 
 
 def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, float]:
-    """Column and threshold of the split with the least Gini impurity, the first of equals; no column where none lessens it."""
+    """Column and threshold of the first split with the smallest Gini impurity; no column if no split reduces it."""
     n, n_held = len(held), held.sum()
     n_below = np.arange(1, n)
     best, found = n_held * (1 - n_held / n), ("", np.nan)
@@ -68,7 +68,7 @@ def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, flo
 
 
 def _fisher_p(both: pd.Series, one: pd.Series, other: pd.Series) -> float:
-    """Fisher's exact test, two-sided: how often chance makes so unlikely a table of two conditions, or a less likely one."""
+    """P-value of Fisher's exact test, two-sided: the probability of a table of two conditions that is at most as likely."""
     n, n_one, n_other = len(both), int(one.sum()), int(other.sum())
     possible = range(max(0, n_one + n_other - n), min(n_one, n_other) + 1)
     ways = {k: comb(n_other, k) * comb(n - n_other, n_one - k) for k in possible}
@@ -76,10 +76,10 @@ def _fisher_p(both: pd.Series, one: pd.Series, other: pd.Series) -> float:
 
 
 def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
-    """Numbers as they are; of a choice among words, or with a value without limit, a column for each, 1 where it was drawn.
+    """Assumptions as columns: numbers as they are, and an indicator column for each word or infinite value of a choice.
 
-    What never varies is left out. With ``ordered``, a value without limit is above all others of its assumption: one column for
-    their order, and columns of choices for the values between the smallest and the largest, which no one threshold parts off.
+    Constant columns are omitted. With ``ordered``, an infinite value ranks above all others of its assumption: one column has
+    their order, and indicator columns the values between the smallest and the largest, which no single threshold separates.
     """
     columns, orders = {}, {}
     for name in drawn:
@@ -104,11 +104,10 @@ def plain(assumption: str, value: str) -> str:
 
 
 def decides(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords = plain) -> tuple[str, str]:
-    """The assumption that decides where a clause holds (empty where none is known), and a sentence about it.
+    """The assumption that decides whether a clause holds (empty if none is found), and a sentence about it.
 
-    ``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %`` and what decides within a part.
-
-    Where nothing decides it says so, and where the clause has no value in a setting, in how many.
+    ``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %``, and what decides within a part.
+    The sentence also states if no assumption decides, and in how many settings the clause has no value.
     """
     known = held.dropna()
     if known.empty:
@@ -143,7 +142,7 @@ def _side(drawn: pd.DataFrame, of: Split) -> pd.Series:
 
 
 def _mixed(held: pd.Series) -> float:
-    """How far from decided a part of the settings is, times its size."""
+    """The impurity of a part of the settings, times its size."""
     share = held.mean() if len(held) else 0.0
     return len(held) * share * (1 - share)
 
@@ -156,7 +155,7 @@ def _with(of: Split, in_words: InWords) -> str:
 
 
 def _percent(share: float) -> str:
-    """A whole percentage; 0 % and 100 % are said of none and of all alone."""
+    """A whole percentage; 0 % and 100 % only for none and all."""
     if 0 < share < 0.005:
         return "under 1 %"
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

@@ -1,18 +1,18 @@
-"""The inferred testbed: which settings all printed numbers together speak for, by approximate Bayesian computation.
+"""The inferred testbed: the settings that all published numbers together favour, by approximate Bayesian computation.
 
-Settings drawn from the prior (the ranges) are weighted by the distance of what they give from print (rejection with an
-Epanechnikov kernel: M. A. Beaumont, W. Zhang, D. J. Balding, Approximate Bayesian computation in population genetics,
-Genetics 162, 2002, without the regression). It is an inference on the print, never an adjustment of what is reproduced.
+Settings drawn from the prior (the ranges) are weighted by the distance of their results from the published numbers (rejection
+with an Epanechnikov kernel: M. A. Beaumont, W. Zhang, D. J. Balding, Approximate Bayesian computation in population genetics,
+Genetics 162, 2002, without the regression). The inference is never used to adjust reproduced results.
 
-A testbed that one paper speaks for is transferred to another paper in three steps:
+A testbed inferred from one paper is transferred to another paper in three steps:
 
-1. The settings of the first paper are weighted by their distance from all its printed numbers (`weights`).
-2. Each setting of the second paper takes the mean weight of its nearest settings of the first (`transferred`; ``neighbours``
-   of them). Nearest is meant in the assumptions that both papers draw (`differences`).
+1. The settings of the first paper are weighted by their distance from all its published numbers (`weights`).
+2. Each setting of the second paper takes the mean weight of its ``neighbours`` nearest settings of the first (`transferred`).
+   The distance is over the assumptions that both papers draw (`differences`).
 3. A number of the second paper is predicted by the weighted mean over its settings (`predicted`). Numbers that the second
    paper reprints from the first are not judged.
 
-Intervals are given only where enough settings carry the weight (`effective_settings`, ``least_effective``).
+Intervals are given only if enough settings have weight (`effective_settings`, ``least_effective``).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tcpfair.verdicts.ensemble.deciding import coded_columns
 
 
 def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float) -> pd.Series:
-    """Mean distance of each setting from the printed numbers in tolerances, each at most ``far``; by setting.
+    """Mean distance of each setting from the published numbers in tolerances, each at most ``far``; by setting.
 
-    A number that a setting does not have is ``far`` off.
+    A missing number has the distance ``far``.
     """
     own = [number for number in values if np.isfinite(width[number])]
     off = (placing.errors(values[own], cells) / width[own]).abs()
@@ -42,7 +42,7 @@ def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: 
 
 
 def weights(distance: pd.Series, accepted: float) -> pd.Series:
-    """Weight of each setting, in all 1: 1 - (d/h)^2 below the distance h that the share ``accepted`` of them reaches."""
+    """Weight of each setting, with sum 1: proportional to 1 - (d/h)^2 below h, the quantile ``accepted`` of the distances."""
     reach = distance.quantile(accepted)
     weight = (1 - (distance / reach) ** 2).clip(lower=0) if reach > 0 else (distance == 0).astype(float)
     if weight.sum() == 0:  # all are equally far
@@ -51,24 +51,26 @@ def weights(distance: pd.Series, accepted: float) -> pd.Series:
 
 
 def effective_settings(weight: pd.Series) -> float:
-    """How many equally weighted settings say as much (Kish)."""
+    """The effective number of equally weighted settings (Kish)."""
     return float(1 / (weight**2).sum())
 
 
 def differences(
     own: Iterable[Assumption], drawn: pd.DataFrame, others: Iterable[Assumption], drawn_of_other: pd.DataFrame
 ) -> npt.NDArray[np.float64]:
-    """How far each setting of a paper (rows) is from each of another (columns), in the assumptions that both draw.
+    """Distance of each setting of a paper (rows) from each of another (columns), in the assumptions that both draw.
 
-    The sum over these assumptions of the difference as a share of the range, of its logarithm where that is drawn; two
-    choices differ by 1 (J. C. Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971).
-    Two papers draw the same assumption where it is at the same place of both configurations.
+    The sum over these assumptions of the difference as a share of the range (of its logarithm for a logarithmic scale); two
+    different choices have the distance 1 (J. C. Gower, A general coefficient of similarity and some of its properties,
+    Biometrics 27, 1971). An assumption is common if it has the same place in both configurations.
 
-    Raises InputError where they share none.
+    Raises InputError without a common assumption.
     """
     pairs = [(each, other) for each in own for other in others if set(each.names) & set(other.names)]
     if not pairs:
-        raise InputError("config/ensemble.yaml: no assumption is drawn for both papers: no testbed can be transferred")
+        raise InputError(
+            "config/ensemble.yaml: no assumption is drawn for both papers, so no testbed can be transferred"
+        )
     found = np.zeros((len(drawn), len(drawn_of_other)))
     for each, other in pairs:
         here, there = drawn[each.name].to_numpy()[:, None], drawn_of_other[other.name].to_numpy()[None, :]
@@ -84,7 +86,7 @@ def differences(
 def transferred(
     weight: pd.Series, difference: npt.NDArray[np.float64], settings: pd.Index, neighbours: int
 ) -> pd.Series:
-    """Weight of each of ``settings``, in all 1: the mean ``weight`` of the settings of another paper that are nearest to it.
+    """Weight of each of ``settings``, with sum 1: the mean ``weight`` of the nearest settings of another paper.
 
     ``difference`` has a row for each of ``settings`` and a column for each setting of the other paper.
     """
@@ -94,17 +96,17 @@ def transferred(
 
 
 def predicted(values: pd.DataFrame, weight: pd.Series) -> pd.Series:
-    """The weighted mean of each number over the settings that have it; NaN where none with a weight has it."""
+    """The weighted mean of each number over the settings that have it; NaN if they have no weight."""
     known = values.notna().mul(weight, axis=0).sum()
     return values.mul(weight, axis=0).sum() / known.where(known > 0)
 
 
 def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) -> pd.DataFrame:
-    """What the weights say of each assumption: columns assumption, used (as configured), low, median, high (weighted 5, 50 and
-    95 %), prior_low, prior_median, prior_high (of all settings), shift (Kolmogorov-Smirnov distance of the two).
+    """The weighted distribution of each assumption: columns assumption, used (as configured), low, median, high (weighted 5, 50
+    and 95 %), prior_low, prior_median, prior_high (of all settings), shift (Kolmogorov-Smirnov distance of the two).
 
     A choice among words has a row for each word, with its weighted share as ``median`` and its share as ``prior_median``.
-    ``low`` and ``high`` are left out where fewer than ``least_effective`` settings carry the weight.
+    ``low`` and ``high`` are NaN if fewer than ``least_effective`` settings have weight.
     """
     rows = []
     prior = pd.Series(1 / len(weight), index=weight.index)
@@ -124,7 +126,7 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) ->
     found = pd.DataFrame(rows, columns=MARGINALS)
     if effective_settings(weight) < least_effective:
         found[["low", "high"]] = np.nan
-    # rounded: the two words of a choice have one shift but for its last bits, which must not order them
+    # rounded, because the shifts of the two words of a choice differ only in their last bits, which must not order them
     return found.sort_values("shift", ascending=False, kind="stable", ignore_index=True, key=lambda x: x.map(rounded))
 
 
@@ -153,11 +155,11 @@ def held_out(
     judged: Collection[int],
     far: float,
 ) -> dict[str, float]:
-    """Does an inferred testbed predict numbers that it was not inferred from: mean errors in tolerances, each at most ``far``.
+    """Predictions of numbers that a testbed was not inferred from: mean errors in tolerances, each at most ``far``.
 
-    ``base`` is that of the configured setting, ``prior`` of the mean over all settings, ``inferred`` of the mean by ``weight``,
-    ``nearest`` of the one setting that has most of it; ``n`` counts the ``judged`` numbers, and ``within_*`` their shares
-    within tolerance.
+    ``base`` is the error of the configured setting, ``prior`` of the mean over all settings, ``inferred`` of the mean by
+    ``weight``, ``nearest`` of the setting with the largest weight; ``n`` counts the ``judged`` numbers, and ``within_*`` are
+    their shares within tolerance.
     """
     kept = values[[number for number in judged if np.isfinite(width[number])]]
     guesses = {

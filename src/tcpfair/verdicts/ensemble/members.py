@@ -23,13 +23,13 @@ _NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
 
 
 class NotInEnsembleError(InputError):
-    """The ensemble leaves out what was requested."""
+    """The ensemble does not have what was requested."""
 
 
 class Members(Measured):
-    """All members of one paper under one hypothesis (empty: as printed); ``read_as`` is that of `Measured`.
+    """All members of one paper under one hypothesis (empty: as published); ``read_as`` is that of `Measured`.
 
-    ``simulated`` names the hypothesis whose runs are read: its own, or those as printed where it changes no run.
+    ``simulated`` names the hypothesis whose runs are read: its own, or none if it changes no run.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Members(Measured):
         raise NotInEnsembleError(f"{self.config.paper}/{experiment}: not in the ensemble")
 
     def _table(self, experiment: str, metric: str) -> Table:
-        """As of runs, the setting as replicate. Raises NotInEnsembleError for an experiment that the ensemble leaves out."""
+        """As for runs, with settings as replicates. Raises NotInEnsembleError for an experiment that the ensemble lacks."""
         if experiment not in self.experiments:
             self._not_in_ensemble(experiment)
         rows = self._rows.get((experiment, metric), self._own.iloc[:0])
@@ -84,10 +84,10 @@ class Members(Measured):
 
 
 def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iterator[tuple[Members, Reading, int]]:
-    """The members of a shipped ensemble as printed and under each hypothesis, with how many were refused.
+    """The members of a shipped ensemble as published and under each hypothesis, and the number of refused ones.
 
-    A hypothesis that changes no run has the members as printed. Left out are those without members, and those that change nothing
-    of what the ensemble has.
+    A hypothesis that changes no run has the members as published. Hypotheses without members, and those without any effect on
+    the ensemble's metrics, are omitted.
     """
     for name in (AS_PRINTED, *plan.hypotheses):
         reading = plan.reading(name)
@@ -101,7 +101,7 @@ def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iter
 
 
 def fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
-    """A shipped ensemble that is what would be made now; None for another."""
+    """A shipped ensemble if it is up to date, else None."""
     if not any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name)):
         return None
     config = load(layout.ensemble_config)

@@ -1,4 +1,4 @@
-"""Each printed number among the settings of the ensemble: its percentile, the nearest setting, what no setting explains."""
+"""Each published number among the settings of the ensemble: percentile, nearest setting, and whether any setting has it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tcpfair.verdicts.yardsticks import crps
 
 
 def repeats(cells: pd.DataFrame) -> pd.Series:
-    """Whether a number in the text only repeats one that a table prints: it would count twice."""
+    """Whether a number in the text only repeats one in a table, and so would count twice."""
     tables = set(zip(cells["exhibit"], cells["key"], cells["metric"], strict=True))
     return pd.Series([quoted_identity(number) in tables for number in cells.to_dict("records")], index=cells.index)
 
 
 def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:
-    """What every setting gives for each printed number: a row per setting, a column per row of ``cells``.
+    """The value of each published number in every setting: a row per setting, a column per row of ``cells``.
 
-    ``cells`` is a table of `tcpfair.verdicts.cells.cells`. Numbers of experiments that the ensemble leaves out, letters, and
-    scatters over runs, which a mean over replicates does not keep, have no column.
+    ``cells`` is a table of `tcpfair.verdicts.cells.cells`. Numbers of experiments that the ensemble lacks, letters, and
+    scatters over runs, which a mean over replicates does not have, have no column.
     """
     columns = {}
     for number, cell in cells["cell"].items():
@@ -35,7 +35,7 @@ def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:
             continue
         try:
             values = cell.by_replicate(members)
-        except InputError:  # the metric is not kept
+        except InputError:  # the metric is not stored
             continue
         if pd.api.types.is_numeric_dtype(values):
             columns[number] = values
@@ -43,14 +43,14 @@ def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def widths(cells: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.Series:
-    """How far a number may lie from each printed one, in the printed unit; NaN where that is not a distance."""
+    """The tolerance of each published number, in its unit; NaN if it is not a distance."""
     rows = zip(cells["metric"], pd.to_numeric(cells["value"], errors="coerce"), strict=True)
     known = [np.nan if tolerances[m].exact or np.isnan(value) else tolerances[m].width(value) for m, value in rows]
     return pd.Series(known, index=cells.index)
 
 
 def errors(values: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Simulated less printed; of a bound (``*_lower_bound``, ``*_upper_bound``) the wrong side alone counts."""
+    """Simulated minus published; for a bound (``*_lower_bound``, ``*_upper_bound``) only the wrong side counts."""
     found = values - pd.to_numeric(cells["value"], errors="coerce")[values.columns]
     metrics = cells["metric"][values.columns]
     for ending, right_side in (("_lower_bound", {"upper": 0}), ("_upper_bound", {"lower": 0})):
@@ -60,11 +60,11 @@ def errors(values: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def within(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.DataFrame:
-    """Whether each setting has each printed number within its tolerance; where it has no value it has not."""
+    """Whether each setting has each published number within its tolerance; False without a value."""
     return errors(values, cells).abs() <= width[values.columns] * (1 + 1e-9)
 
 
-# of `place`, after the number
+# columns of `place`, after the number
 PLACED = [
     *("printed", "base", "low", "median", "high", "percentile", "inside"),
     *("nearest_setting", "nearest", "tolerance", "explained", "settings_share", "crps"),
@@ -72,12 +72,12 @@ PLACED = [
 
 
 def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: tuple[float, float]) -> pd.DataFrame:
-    """Each printed number among the settings: one row per column of ``values`` in which a setting has a value.
+    """Each published number among the settings: one row per column of ``values`` in which a setting has a value.
 
-    Columns `PLACED`: printed, base (what the configured setting gives), low, median, high (of the settings; low and high are the
-    quantiles ``inside``), percentile (share of the settings below the printed number, in per cent), inside (whether print
-    is in that range), nearest_setting and nearest (its value), explained (whether any setting has it within ``tolerance``),
-    settings_share (how many do), crps.
+    Columns `PLACED`: printed, base (value of the configured setting), low, median, high (of the settings; low and high are the
+    quantiles ``inside``), percentile (percentage of the settings below the published number), inside (whether the published
+    number is in that range), nearest_setting and nearest (its value), explained (whether any setting has the number within
+    ``tolerance``), settings_share (share of the settings that do), crps.
     """
     printed = pd.to_numeric(cells["value"], errors="coerce")[values.columns]
     numbers = values.columns[values.notna().any() & printed.notna()]
@@ -105,7 +105,7 @@ def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: t
 
 
 def with_their_table(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, share: float) -> pd.Series:
-    """Whether a single setting has a number together with its table, that is with at least ``share`` of its exhibit."""
+    """Whether one setting has a number and at least ``share`` of its exhibit within tolerance."""
     hit = within(values, cells, width)
     exhibit = cells["exhibit"][values.columns]
     of_table = hit.T.groupby(exhibit).mean().T[exhibit].to_numpy()

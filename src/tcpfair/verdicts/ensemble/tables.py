@@ -1,7 +1,7 @@
-"""What the ledger shows of the ensembles: numbers, clauses, inferred testbeds, hypotheses and held-out checks, as tables.
+"""The ledger's tables about the ensembles: papers and hypotheses, numbers, inferred testbeds and held-out checks.
 
-They follow from what is shipped alone, so that they are a step of their own: `write_shipped` leaves them in
-``results/<source>/placed``, and the ledger takes them from there.
+They follow only from shipped results, so they are a separate step: `write_shipped` writes them to
+``results/<source>/placed``, and the ledger reads them there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Judged:
     judging: Judging
     assumptions: tuple[Assumption, ...] = ()
     what: str = ""
-    others: Mapping[str, Judged] = field(default_factory=dict)  # other papers, as printed, from which this is inferred
+    others: Mapping[str, Judged] = field(
+        default_factory=dict
+    )  # other papers, as published, from which this is inferred
     second_reference: str = ""  # one of them
     reprints: frozenset[int] = frozenset()  # numbers that are measurements of one of them
 
@@ -66,7 +68,7 @@ class Judged:
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """What each setting gives for the printed numbers of tables and text, those that only repeat a table left out."""
+        """The published numbers in each setting, without those in the text that only repeat a table."""
         return placing.simulated(self.members, self.cells[~placing.repeats(self.cells)])
 
     @cached_property
@@ -84,7 +86,7 @@ class Judged:
 
     @cached_property
     def best(self) -> int:
-        """The setting that has most printed numbers within tolerance, the nearest of those that tie."""
+        """The setting with most published numbers within tolerance; of equal ones, the nearest."""
         share = self.hit.mean(axis=1)
         return int(self.distance[share[share == share.max()].index].idxmin())
 
@@ -94,7 +96,7 @@ class Judged:
 
     @cached_property
     def transferred(self) -> dict[str, pd.Series]:
-        """Weight of each setting, inferred from all that another paper prints (`inference`), by that paper."""
+        """Weight of each setting, inferred from all published numbers of another paper (`inference`), by that paper."""
         found = {}
         for paper, other in self.others.items():
             of_other = other.members.drawn.loc[other.weight.index]
@@ -104,7 +106,7 @@ class Judged:
         return found
 
     def second(self) -> pd.DataFrame:
-        """What the testbed inferred from the second reference predicts: columns second, within_second by number."""
+        """Predictions of the testbed inferred from the second reference: columns second, within_second by number."""
         if not self.second_reference:
             return pd.DataFrame(columns=["second", "within_second"])
         found = inference.predicted(self.compared, self.transferred[self.second_reference])
@@ -169,7 +171,7 @@ class Judged:
         }
 
     def _chosen(self, part: Numbers) -> list[int]:
-        """The compared numbers of some exhibits, and of some protocols and RTTs where those are named."""
+        """The compared numbers that are selected."""
         named = self.cells.loc[list(self.compared), ["exhibit", "key"]].itertuples()
         return [number for number, exhibit, key in named if part.has(exhibit, printed.parse_key(key))]
 
@@ -183,7 +185,7 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """The tables of the ledger, `ENSEMBLE_TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`.
 
-    Of several papers only the ``shown`` ones have rows; these may be inferred from the others.
+    With ``shown``, only these papers have rows; their testbeds may be inferred from the others.
     """
     parts: dict[str, list] = {name: [] for name in ENSEMBLE_TABLES}
     for paper in shipped if shown is None else [name for name in shown if name in shipped]:
@@ -198,7 +200,7 @@ def tables(
         for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
             judged = replace(alone, **added)
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
-            if judged.compared.empty:  # the paper prints nothing that these experiments give
+            if judged.compared.empty:  # these experiments have no published numbers
                 continue
             parts["ensemble_numbers"].append(judged.numbers)
             if len(judged.members.settings) > 1:
@@ -213,7 +215,7 @@ def tables(
 
 
 def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> frozenset[int]:
-    """The numbers of one Bhatti paper that are measurements of the other, which prints them too."""
+    """The numbers of one Bhatti paper that are measurements of the other."""
     if paper not in TWINS or not set(TWINS) <= set(papers):
         return frozenset()
     (other,) = set(TWINS) - {paper}
@@ -226,31 +228,27 @@ def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
 
 
 def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:
-    """The ensemble of a paper as printed and under each hypothesis that has members, with how many were refused."""
+    """The ensemble of a paper as published and under each hypothesis with members, and the number of refused settings."""
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     assumptions = ensemble_of(config, paper).assumptions
     plan = config.papers[paper.paper]
     for members, reading, refused in members_of(found, paper, plan):
-        what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper at its word"
+        what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper as published"
         judged = numbers[~excluded(numbers, reading.excluded)]
         yield Judged(members, judged, width, config.judging, assumptions, what), refused
 
 
 def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
-    """Whether a hypothesis excludes each of some printed numbers."""
+    """Whether each of some published numbers is excluded."""
     rows = zip(numbers["exhibit"], numbers["key"], strict=True)
     out = [any(part.has(exhibit, printed.parse_key(key)) for part in which) for exhibit, key in rows]
     return pd.Series(out, numbers.index, dtype=bool)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
-    """As `tables`, of what the repository ships.
-
-    An ensemble that was made from other code or other ranges than those of today is left out: `ensemble_table.stale_lines`
-    says why.
-    """
+    """As `tables`, from the shipped ensembles. Stale ones are omitted; `ensemble_table.stale_lines` lists the reasons."""
     found = {name: shipped for name in papers if (shipped := fresh(layout, papers[name], name)) is not None}
     if not found:
         return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
@@ -262,7 +260,7 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
 
 
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
-    """Write the tables of `of_shipped` for one paper to a folder. Raises InputError when a configuration is wrong."""
+    """Write the tables of `of_shipped` for one paper to a folder. Raises InputError for an invalid configuration."""
     config = load_paper(layout.paper_config(paper))
     with whole_folder(place) as folder:
         for name, table in of_shipped(layout, {paper: config}).items():
@@ -270,14 +268,14 @@ def write_shipped(layout: Layout, paper: str, place: Path) -> None:
 
 
 def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """What `write_shipped` wrote for some papers, once published. Raises InputError when it is missing or torn."""
+    """The published tables of `write_shipped` for some papers. Raises InputError when one is missing or damaged."""
     return {
         name: read_parts(layout, layout.placed, papers, name).reindex(columns=COLUMNS[name]) for name in ENSEMBLE_TABLES
     }
 
 
 def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -> pd.DataFrame:
-    """The rows of a table that steps left for each paper below ``folder``. Raises InputError when one is missing or torn."""
+    """The rows of a table that steps wrote for each paper below ``folder``. Raises InputError when one is missing or damaged."""
     frames = []
     for paper in papers:
         path = folder / paper / f"{name}.parquet"

@@ -1,9 +1,9 @@
 """The report: the ledger, every figure and table and the assumptions as HTML pages that open from disk.
 
 The first page, ``report.html``, has the conclusions. The others are in ``report``: one for each paper, and three for all papers.
-Figures are the files of ``figures``, loaded when they are scrolled to. Nothing comes from the network and nothing differs
-between runs; time and memory, which do, are on a separate page. Links go both ways (`chain`). The scripts, in
-``templates/report``, sort and filter tables and enlarge figures; without them, every page is still complete.
+Figures are the files of ``figures``, loaded lazily. Pages need no network and are identical between runs; time and memory,
+which differ, are on a separate page. Links lead in both directions (`chain`). The scripts, in ``templates/report``, sort and
+filter tables and enlarge figures; without them, every page is still complete.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tcpfair.verdicts.report.marks import Bar, Ledger, View, bar_of, of_paper, s
 from tcpfair.verdicts.report.pages import joined, render, write_page
 
 SOURCE_TEXT = {
-    "bundled": "the traces that the repository ships, which its own packet-level engine made",
+    "bundled": "the traces that the repository ships, made by its packet-level engine",
     "engine": "traces simulated on this machine by the packet-level engine of this repository",
     "ns2": "traces simulated by ns-2",
     "ns3": "traces simulated by ns-3",
@@ -81,11 +81,9 @@ _OVER_ALL = {
 
 
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
-    """Write ``report.html`` and the pages below ``report`` to ``place`` (default: where people open them); returns the first.
+    """Write ``report.html`` and the pages below ``report`` to ``place`` (default: their stable names); returns the first.
 
-    ``linked`` are pages that they link to: packet lab, write-up, validation.
-
-    Raises InputError when the ledger is missing.
+    ``linked`` are pages that they link to: packet lab, write-up, validation. Raises InputError when the ledger is missing.
     """
     ledger = read_ledger(layout, place)
     configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
@@ -174,7 +172,7 @@ def write_costs(layout: Layout) -> Path:
 
 
 def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
-    """Every table of the ledger, all columns as text but for ``within``; those below ``place`` before others.
+    """Every table of the ledger, all columns except ``within`` as text; tables below ``place`` take precedence.
 
     Raises InputError when one is missing.
     """

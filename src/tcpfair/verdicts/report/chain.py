@@ -1,7 +1,7 @@
-"""One chain, both ways: claim, exhibit, section, equation, assumption, notebook, lines of configuration, trace, command.
+"""Links in both directions between claims, exhibits, sections, equations, assumptions, notebooks, configuration and traces.
 
-Claims and exhibits meet in the exhibits that a claim names, both meet their experiments, and experiments lead to
-assumptions, configuration and traces. Links to files are relative to the folder of the report.
+A claim names its exhibits; claims and exhibits name their experiments; experiments lead to assumptions, configuration and
+traces. Links to files are relative to the folder of the report.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Around:
-    """What a claim or an exhibit is connected with; `lines` have the address of their experiment."""
+    """Everything that a claim or an exhibit is linked with; `lines` have the address of their experiment."""
 
     sections: list[Link]
     equations: list[Link]
@@ -103,7 +103,7 @@ class Chain:
         return f"#{experiment_anchor(paper, name)}", name
 
     def notebook(self, paper: str, exhibit_id: str = "") -> Link | None:
-        """The executed notebook at the cell that shows an exhibit; the notebook itself where none was executed."""
+        """The executed notebook at the cell that shows an exhibit; the notebook itself if it was not executed."""
         place = self.notebooks.get(paper)
         if not place:
             return None
@@ -142,14 +142,14 @@ class Chain:
         )
 
     def equations_of_claim(self, claim: Claim) -> list[str]:
-        """Those of the exhibits that show it, else of its sections."""
+        """The equations of the exhibits that show a claim, else those of its sections."""
         exhibits = {each.id: each for each in self.configs[claim.paper].exhibits}
         shown = [equation for name in claim.exhibits if name in exhibits for equation in exhibits[name].uses]
         own = [equation for section in self.sections_of(claim.id) for equation in section.equations]
         return list(dict.fromkeys(shown or own))
 
     def command_of_claim(self, claim: Claim) -> str:
-        """The command that decides a claim: the exhibits that show it, and those whose experiments it needs too."""
+        """The command that decides a claim: for the exhibits that show it, and those whose experiments it also needs."""
         config = self.configs[claim.paper]
         chosen = [each for each in config.exhibits if each.id in claim.exhibits]
         open_ = set(claim.experiments).difference(*(config.behind(each.experiments) for each in chosen))
@@ -163,7 +163,7 @@ class Chain:
         return f"./reproduce --config 'only=[{names}]'" if len(chosen) > 1 else f"./reproduce --config only={names}"
 
     def claims_of_exhibit(self, exhibit: Exhibit) -> list[str]:
-        """Claims that name it."""
+        """Claims that name an exhibit."""
         return [claim.id for claim in self.claims[exhibit.id.partition(".")[0]] if exhibit.id in claim.exhibits]
 
     def claims_of_equation(self, equation_id: str) -> list[str]:
@@ -183,7 +183,7 @@ def experiment_anchor(paper: str, name: str) -> str:
 
 
 def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:
-    """The chain of some papers; ``run_plan`` is the ledger's, with the places of the traces."""
+    """The links of some papers; ``run_plan`` is the ledger's table, with the folders of the traces."""
     claims = {paper: load_claims(layout.data / "claims" / f"{paper}.yaml") for paper in configs}
     lines = {}
     cells: dict[str, str] = {}
@@ -240,7 +240,7 @@ def section_ids(claim: Claim, exhibit_section: Mapping[str, str]) -> list[str]:
     """The sections that a claim names: ``5.4, Fig 8`` -> 5.4; one that names only a figure is in the figure's section."""
     named = [part.strip() for part in claim.section.split(",")]
     sections = [part.replace("appendix ", "appendix-") for part in named if not part.startswith("Fig")]
-    # kozu2014 names its appendices by their letters alone
+    # kozu2014 names its appendices only by their letters
     sections = [
         f"appendix-{part}" if len(part) == 1 and part.isupper() and part not in "IVX" else part for part in sections
     ]
@@ -252,7 +252,7 @@ def section_ids(claim: Claim, exhibit_section: Mapping[str, str]) -> list[str]:
 
 
 def config_lines(layout: Layout, paper: str) -> dict[str, Lines]:
-    """The lines of ``config/papers/<paper>.yaml`` by experiment, and under `ALL` what all experiments share."""
+    """The lines of ``config/papers/<paper>.yaml`` by experiment, and under `ALL` those that all experiments share."""
     path = layout.paper_config(paper)
     text = path.read_text(encoding="utf-8")
     root = yaml.compose(text, Loader=SAFE_LOADER)

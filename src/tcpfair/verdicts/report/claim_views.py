@@ -1,4 +1,4 @@
-"""Claims as the report shows them: verdict, cause, one sentence, the clauses in words and units, and their links."""
+"""Claims for the report: verdict, cause, one sentence, the clauses in words and units, and their links."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ClaimView:
     note: str
     print_notes: list[str]
     clauses: list[ClauseView]
-    evidence: str  # of what was not decided
+    evidence: str  # if no clause was decided
     exhibits: list[Link]
     around: Around
 
@@ -113,14 +113,14 @@ def _part_of(share: float, count: int) -> str:
 
 
 def _settings(ledger: Ledger, paper: str) -> dict[tuple[str, str], str]:
-    """In which settings of the ensemble each clause of a paper holds, as a sentence, by claim and clause."""
+    """A sentence about the settings in which each clause of a paper holds, by claim and clause."""
     found = of_paper(ledger["ensemble_clauses"], paper)
     own = found[found["hypothesis"] == ""]
     return dict(zip(zip(own["id"], own["clause"], strict=True), own["decides"], strict=True))
 
 
 def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[View]:
-    """The conclusions, each with its verdict, how sure it is, its claims and the first drawn figure that they name."""
+    """The conclusions, each with its verdict, its certainty, its claims and the first drawn figure that they name."""
     views = []
     for row in ledger["headlines"].to_dict("records"):
         behind = row["claims"].split(";")
@@ -140,24 +140,24 @@ def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain)
 
 
 def _how_sure(verdict: str, confidence: float, share: float) -> str:
-    """What more runs would change, and in how many settings of unstated values it holds; without what is NaN."""
-    told = []
+    """Whether more runs are needed, and in how many settings of unstated values it holds; without NaN."""
+    sentences = []
     if verdict == UNDECIDED:
-        told.append("More runs are needed for at least one part.")
+        sentences.append("More runs are needed for at least one part.")
     elif confidence >= SURE:
-        told.append(
+        sentences.append(
             f"With the values assumed here, more runs would not change this ({certainty_text(confidence, math.nan)})."
         )
     if not math.isnan(share):
-        told.append(f"With other plausible values its weakest part holds in {100 * share:.0f} of 100 settings.")
-    return " ".join(told)
+        sentences.append(f"With other plausible values its weakest part holds in {100 * share:.0f} of 100 settings.")
+    return " ".join(sentences)
 
 
 # --- Tables over all claims ---------------------------------------------------------------------------------------
 
 
 def claim_table(views: list[ClaimView]) -> Table:
-    """All claims: what each says, its verdict, and why."""
+    """All claims: sentence, verdict and reason."""
     rows = [
         Row(
             [
@@ -177,7 +177,7 @@ def claim_table(views: list[ClaimView]) -> Table:
 
 
 def margin_table(ledger: Ledger) -> Table:
-    """Every margin with other values: how many clauses and verdicts would change, and which."""
+    """Every margin with other values: numbers of clauses and verdicts that would change, and which."""
     rows = []
     for row in ledger["margins"].to_dict("records"):
         if int(row["clauses"]) == 0:
@@ -195,7 +195,7 @@ def margin_table(ledger: Ledger) -> Table:
 
 
 def cause_table(views: list[ClaimView], causes: dict[str, Cause]) -> Table:
-    """How many claims have which cause, and which."""
+    """The claims of each cause, with their number."""
     rows = []
     for name, cause in causes.items():
         behind = [view for view in views if view.cause == name]

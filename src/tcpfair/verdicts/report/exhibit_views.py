@@ -1,4 +1,4 @@
-"""Exhibits as the report shows them: the figure or table, its printed numbers, and links to what they depend on."""
+"""Exhibits for the report: the figure or table, its published numbers, and links to what they depend on."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class ExhibitView:
     label: str
     status: str
     source: str
-    reason: str  # why there is nothing to show; empty when it is built
+    reason: str  # why it is not built; empty if it is
     n_runs: int
     image: str  # address of the drawing
     size: tuple[int, int] | None  # of the image, in px
     table: Markup
     files: list[Link]
     numbers: Table | None
-    counted: Counted  # of them
-    marks: list[Link]  # exhibits whose printed numbers it draws as marks
+    counted: Counted  # of these numbers
+    marks: list[Link]  # exhibits whose published numbers it draws as marks
     claims: list[Link]
     around: Around
     lab: list[Link]
@@ -95,8 +95,8 @@ def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
     if failed:
         return failed.error or "drawing failed"
     of_paper = plan[plan["paper"] == exhibit.id.partition(".")[0]]
-    there = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
-    missing = [name for name in exhibit.experiments if name not in there]
+    available = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
+    missing = [name for name in exhibit.experiments if name not in available]
     return f"no trace of {', '.join(missing)}" if missing else "not drawn in this run"
 
 
@@ -104,7 +104,7 @@ def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
 
 
 def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Table:
-    """Printed numbers next to the reproduced ones; with ``where`` the exhibit or section that prints each."""
+    """Published numbers next to the reproduced ones; ``where`` adds the exhibit or section of each."""
     rows = []
     for row in numbers.to_dict("records"):
         outcome = {True: "within", False: "outside"}.get(row["within"], "not computed")
@@ -127,7 +127,7 @@ def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Ta
 
 
 def exhibit_table(views: list[ExhibitView]) -> Table:
-    """All exhibits: where each stands, whether it is built, and how many of its numbers and claims agree."""
+    """All exhibits: section, status, numbers within tolerance, and claims."""
     rows = [
         Row(
             [

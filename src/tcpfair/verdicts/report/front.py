@@ -1,6 +1,6 @@
 """Verdicts, measured values and counts of the ledger for the front page.
 
-A sentence of the front page is in its template, and is shown only where the ledger has the verdicts that it is about.
+The sentences of the front page are in its template, and each is shown only if the ledger has the verdicts that it is about.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tcpfair.verdicts.yardsticks import SHARE
 
 
 class Facts:
-    """The ledger, asked in words."""
+    """Queries of the ledger for the template."""
 
     def __init__(self, ledger: Ledger):
         self._verdicts = dict(ledger["claims"][["id", "verdict"]].itertuples(index=False))
@@ -34,15 +34,15 @@ class Facts:
         return all(self._verdicts.get(claim) == verdict for claim in claims)
 
     def value(self, clause: str, how: str = "") -> str:
-        """The measured value of ``ogura.c16.fair``, said as `tcpfair.verdicts.claims.why` has it."""
+        """The measured value of ``ogura.c16.fair`` as text, in a format of `tcpfair.verdicts.claims.why`."""
         return said(float(self._values[clause]), how)
 
     def caused(self, cause: str, *verdicts: str) -> int:
-        """How many claims have a cause, of those with some verdicts."""
+        """The number of claims with a cause and one of some verdicts."""
         return sum(self._reasons.get((verdict, cause), 0) for verdict in verdicts)
 
     def turned(self, tried: str) -> int:
-        """How many verdicts turn when all margins are another: ``half``, ``twice``, ``measured scatter``."""
+        """The number of verdicts that change with other margins: ``half``, ``twice``, ``measured scatter``."""
         return self._turned[tried]
 
     def predicted(self, paper: str, judged: str, fitted_paper: str, hypothesis: str = "") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Badges, bars, links and tables: what every part of the report is put together from."""
+"""Badges, bars, links and tables, of which every part of the report consists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLOURS = {
 
 Cell = str | int | float | Markup
 Ledger = dict[str, pd.DataFrame]  # its tables by name
-View = dict[str, Any]  # what a template shows
+View = dict[str, Any]  # values for a template
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Bar:
 
 
 def bar_of(values: Iterable[str], categories: Iterable[str]) -> Bar:
-    """How many of some values fall into each category."""
+    """The number of values in each category."""
     found = pd.Series(list(values), dtype=object).value_counts()
     return Bar({name: int(found.get(name, 0)) for name in categories})
 
 
 def summed(bars: Iterable[Bar]) -> Bar:
-    """All counts together."""
+    """The sum of all counts."""
     counts: dict[str, int] = {}
     for bar in bars:
         counts = {name: counts.get(name, 0) + number for name, number in bar.counts.items()}
@@ -69,7 +69,7 @@ def summed(bars: Iterable[Bar]) -> Bar:
 
 
 def draw_bar(bar: Bar) -> Markup:
-    """A bar as HTML, with its counts as its name."""
+    """A bar as HTML, with its counts as its accessible name."""
     parts = Markup("").join(
         Markup('<span class="{}" style="width:{:.2f}%"></span>').format(COLOURS[name], bar.share(name))
         for name, n in bar.counts.items()
@@ -97,12 +97,12 @@ def code(text: str) -> Markup:
 
 
 def of_paper(table: pd.DataFrame, paper: str) -> pd.DataFrame:
-    """The rows of a table of the ledger that are of one paper."""
+    """The rows of one paper in a table of the ledger."""
     return table[table["paper"] == paper]
 
 
 def lines(*parts: str | Markup) -> Markup:
-    """Parts that are not empty, a line for each."""
+    """Non-empty parts, each on a line."""
     return Markup("<br>").join(escape(part) for part in parts if part)
 
 
@@ -119,7 +119,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its cells, its id, and what the page's script filters it by."""
+    """A row: its cells, its id, and the values by which the page's script filters it."""
 
     cells: list[Cell]
     id: str = ""
@@ -130,7 +130,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: the caption says what it shows. Those with ``tools`` can be searched and filtered, all can be sorted."""
+    """A table with a caption. Those with ``tools`` can be searched and filtered, all can be sorted."""
 
     caption: str
     columns: list[Column]
@@ -157,7 +157,7 @@ def table_of(
     by_paper: bool = False,
     **options,
 ) -> Table:
-    """A table of rows of the ledger: ``columns`` gives for each title the column of the ledger, or a function of the row.
+    """A table of rows of the ledger: ``columns`` maps each title to a column of the ledger, or to a function of the row.
 
     With ``by_paper`` the page's script can filter its rows by their paper.
     """

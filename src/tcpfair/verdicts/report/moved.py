@@ -1,4 +1,4 @@
-"""What moved since the baseline, old and new on one axis."""
+"""Differences from the baseline, with old and new values on one axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[Span, Span, str, str]  # a number in the baseline and today, and th
 
 
 def changed(layout: Layout, configs: Mapping[str, PaperConfig], changes: pd.DataFrame) -> list[dict]:
-    """What changed beyond its spread and is not new, with the unit and, of numbers, old and new on one axis."""
+    """Changes beyond the spread, without new ones, with the unit and, for numbers, old and new values on one axis."""
     rows = changes[~changes["change"].isin(["new", "within spread"])].to_dict("records")
     units = {}
     for config in configs.values() if rows else ():
@@ -38,7 +38,7 @@ def changed(layout: Layout, configs: Mapping[str, PaperConfig], changes: pd.Data
 
 
 def change_table(rows: list[dict]) -> Table:
-    """The first `SHOWN` of what changed."""
+    """The first `SHOWN` changes."""
     columns = {
         "id": "id",
         "of": "of",
@@ -52,7 +52,7 @@ def change_table(rows: list[dict]) -> Table:
 
 
 def pair_of(row: Mapping[str, str]) -> Pair | None:
-    """Old and new on an axis that holds both with their spreads; None when one of them is no number."""
+    """Old and new on an axis with their spreads; None if one of them is not a number."""
     try:
         values = [float(row["baseline"]), float(row["today"])]
     except ValueError:
@@ -67,7 +67,7 @@ def pair_of(row: Mapping[str, str]) -> Pair | None:
 
 
 def draw_pair(row: Mapping) -> Markup:
-    """Old and new over each other on one axis, as SVG."""
+    """Old and new above each other on one axis, as SVG."""
     *shares, low, high = row["pair"]
     old, new = ([_LEFT + _WIDTH * share for share in span] for span in shares)
     name = f"{row['metric']}: baseline {row['baseline']}, today {row['today']}"

@@ -1,4 +1,4 @@
-"""Tables over all papers: agreement with print and its yardsticks, other settings, ns-2, equations, assumptions, run plan."""
+"""Tables over all papers: agreement and its yardsticks, other settings, ns-2, equations, assumptions, run plan."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _YARDSTICKS = {
 }
 
 
-# --- Agreement with print -----------------------------------------------------------------------------------------
+# --- Agreement with the papers ------------------------------------------------------------------------------------
 
 
 def printed_shares(ledger: Ledger) -> Table:
-    """Outcomes for each exhibit or section that prints numbers."""
+    """Outcomes for each exhibit or section with published numbers."""
     found = ledger["summary"][(ledger["summary"]["what"] == "numbers") & (ledger["summary"]["exhibit"] != "")]
     rows = []
     for exhibit, counted in found.groupby("exhibit", sort=False):
@@ -61,7 +61,7 @@ def printed_shares(ledger: Ledger) -> Table:
 
 
 def readings(ledger: Ledger) -> Table:
-    """How the printed numbers of each paper fare under each named reading; what is counted apart has no share."""
+    """Outcomes of the published numbers of each paper under each named reading; separately counted numbers have no share."""
     columns = {
         "paper": "paper",
         "reading:wide": lambda row: (
@@ -77,7 +77,7 @@ def readings(ledger: Ledger) -> Table:
         "reprinted:n": "reprinted",
         "excluded:n": "excluded",
         "repeated in the text:n": "repeated",
-        "of no cell:n": "no_cell",
+        "without a cell:n": "no_cell",
         "not computed:n": "not_computed",
     }
     return table_of("Printed numbers by paper and reading", ledger["readings"].to_dict("records"), columns)
@@ -88,7 +88,7 @@ def _share(row: Mapping[str, str], count: str, of: str) -> str:
 
 
 def yardsticks(ledger: Ledger) -> tuple[Table, Table]:
-    """What is reproduced next to what others would reach, over the same numbers: shares, and distances."""
+    """The reproduced numbers next to the yardsticks, over the same numbers: shares, and distances."""
     found = ledger["yardsticks"]
     of_share = found["measure"] == SHARE
     columns = {"paper": "paper", "baseline:wide": lambda row: _YARDSTICKS[row["yardstick"]], "numbers:n": "numbers"}
@@ -118,13 +118,13 @@ def _fixed(text: str, decimals: int = 2) -> str:
 
 
 def ensembles(ledger: Ledger) -> Table:
-    """Each paper among its settings, as printed and under each hypothesis, with the values that its numbers favour."""
-    told: dict[tuple[str, str], list[str]] = {}
+    """Each paper among its settings, as published and under each hypothesis, with the values that its numbers favour."""
+    favoured: dict[tuple[str, str], list[str]] = {}
     for row in ledger["ensemble_testbed"].to_dict("records"):
         if float(row["shift"] or 0) >= _TELLING:
             low, median, high = (three_digits(row[name]) for name in ("low", "median", "high"))
             text = f"{row['assumption']} {median} ({low} to {high})" if row["low"] else f"{row['assumption']}: {median}"
-            told.setdefault((row["paper"], row["hypothesis"]), []).append(text)
+            favoured.setdefault((row["paper"], row["hypothesis"]), []).append(text)
     columns = {
         "paper": "paper",
         "hypothesis:wide": lambda row: Markup('{}<span class="muted">: {}</span>').format(_reading(row), row["what"]),
@@ -133,7 +133,7 @@ def ensembles(ledger: Ledger) -> Table:
         "best setting:n": lambda row: _whole(row["within_best"]),
         "by none:n": lambda row: int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else "",
         "values that the published numbers favour:wide": lambda row: "; ".join(
-            told.get((row["paper"], row["hypothesis"]), [])[:_TELLING_SHOWN]
+            favoured.get((row["paper"], row["hypothesis"]), [])[:_TELLING_SHOWN]
         ),
     }
     rows = ledger["ensemble_papers"].to_dict("records")
@@ -149,7 +149,7 @@ def _whole(text: str) -> str:
 
 
 def held_out(ledger: Ledger) -> Table:
-    """Whether what is inferred from some printed numbers predicts others: errors in tolerances, shares in per cent."""
+    """Predictions of published numbers by testbeds inferred from others: errors in tolerances, shares in per cent."""
 
     def error(name: str) -> Callable[[Mapping[str, str]], str]:
         return lambda row: f"{_fixed(row[name])} ({percent(row[f'within_{name}'])})"
@@ -174,7 +174,7 @@ def held_out(ledger: Ledger) -> Table:
 
 
 def ns2_agreement(ledger: Ledger) -> Table:
-    """Shares within tolerance of print, reproduced and by ns-2."""
+    """Shares within tolerance of the published numbers, reproduced and by ns-2."""
     columns = {
         "exhibit": _place,
         "metric": "metric",
@@ -189,7 +189,7 @@ def ns2_agreement(ledger: Ledger) -> Table:
 
 
 def ns2_only(ledger: Ledger) -> Table:
-    """What ns-2 gave where the paper prints no number, next to the reproduced number."""
+    """Results of ns-2 without a published number, next to the reproduced number."""
     columns = {
         "exhibit": _place,
         "of": lambda row: key_text(row["key"]),
@@ -212,7 +212,7 @@ def _place(row: Mapping[str, str]) -> str:
 
 
 def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[View]:
-    """The equations of one paper, typeset, each with its function, its test and what uses it."""
+    """The equations of one paper, typeset, each with its function, its test and where it is used."""
     tex = tex_of(layout)
     return [
         {
@@ -235,9 +235,9 @@ def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[
 
 
 def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chain) -> list[View]:
-    """The experiments of one paper, the first being what all of them share.
+    """The experiments of one paper; the first entry has what all of them share.
 
-    Each with its lines of configuration, its assumptions, its trace, the digest of its simulator, and what they lead to.
+    Each has its lines of configuration, its assumptions, its trace, the digest of its simulator, and its exhibits and claims.
     """
     paper = config.paper
     plan = of_paper(ledger["run_plan"], paper).set_index("experiment")
@@ -278,13 +278,13 @@ def _assumed(paper: str, experiment: str, rows: pd.DataFrame) -> Table | None:
 
 
 def assumptions(paper: str, ledger: Ledger, chain: Chain) -> Table:
-    """What a paper does not state: rows that differ in the experiment only are one."""
+    """The values that a paper does not state; rows that differ only in the experiment are merged."""
     columns = {"value": "value", "reason:wide": "reason", "range": "range"}
     return _settings(f"Assumptions of {paper}", ledger["assumptions"], columns, paper, chain)
 
 
 def stated(paper: str, ledger: Ledger, chain: Chain) -> Table:
-    """What a paper states, and where."""
+    """The values that a paper states, and their sections."""
     return _settings(f"Stated values of {paper}", ledger["stated"], {"value": "value", "where": "source"}, paper, chain)
 
 
@@ -298,7 +298,7 @@ def _settings(caption: str, values: pd.DataFrame, columns: dict[str, str], paper
 
 
 def run_plan(ledger: Ledger) -> Table:
-    """What simulating everything takes."""
+    """The cost of simulating every experiment."""
     found = ledger["run_plan"].astype(dict.fromkeys(["runs", "simulated_s", "packets", "expected_s"], float))
     rows = []
     for row in found.to_dict("records"):

@@ -1,4 +1,4 @@
-"""Pages from templates: each one file that opens from disk and asks no host for anything."""
+"""Pages from templates: each is one file that opens from disk and needs no network."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def render(template: str, context: dict) -> str:
 
 
 def joined(pages: Mapping[str, str]) -> dict[str, str]:
-    """Pages by name, whose links are written as if all of them were one page in the folder from which the names start.
+    """Pages by name, with links converted from those of one common page in the top folder.
 
     A link to an id on another page becomes a link to that page, and files are addressed from the folder of each page.
     """
@@ -69,7 +69,7 @@ def joined(pages: Mapping[str, str]) -> dict[str, str]:
 
 
 def data_uri(path: Path) -> str:
-    """An SVG as an address that holds it."""
+    """An SVG as a data address."""
     return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
@@ -80,7 +80,7 @@ def size_px(path: Path) -> tuple[int, int] | None:
 
 
 def fragment(path: Path, caption: str) -> Markup:
-    """The table in a page of HTML and the note under it, without the page around them; with caption and scopes."""
+    """The table of an HTML page and the note below it, without the rest of the page; with caption and scopes."""
     text = path.read_text(encoding="utf-8")
     found = re.search(r'<table.*</table>(\s*<p class="note">.*?</p>)?', text, flags=re.DOTALL)
     text = found[0] if found else text

@@ -1,4 +1,4 @@
-"""Names and numbers as the report writes them."""
+"""Names and numbers as text of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def equation_label(equation_id: str) -> str:
 
 
 def number_text(value: str, printed: str) -> str:
-    """A computed value with one decimal more than the printed one; letters and dashes as they are."""
+    """A computed value with one decimal more than the published one; letters and dashes are unchanged."""
     try:
         number = float(value)
     except ValueError:
@@ -47,7 +47,7 @@ def percent(text: str | float) -> str:
 
 
 def count_text(number: float) -> str:
-    """A count as people write it: ``1 234``, ``56.7 million``, ``8.9 billion``."""
+    """A count for readers: ``1 234``, ``56.7 million``, ``8.9 billion``."""
     for name, size in (("billion", 1e9), ("million", 1e6)):
         if number >= size:
             return f"{number / size:.1f} {name}"
