@@ -48,17 +48,10 @@ tcpfair.copying = (() => {
 
   // --- Python and YAML ------------------------------------------------------------------------------------------------
 
-  /** A value without parts, as Python or YAML writes it: `words` are its texts of true, false and null. */
-  function scalar(value, words) {
-    if (typeof value === "number") return numberText(value);
-    return typeof value === "string" ? JSON.stringify(value) : words[String(value)];
-  }
-
-  const isNode = (value) => value !== null && typeof value === "object";
-
   /** A value as Python writes it. */
   function python(value, indent = "") {
-    if (!isNode(value)) return scalar(value, { true: "True", false: "False", null: "None" });
+    if (typeof value !== "object") return { true: "True", false: "False" }[value] ?? JSON.stringify(value);
+    if (value === null) return "None";
     const inner = `${indent}    `;
     const list = Array.isArray(value);
     const parts = list ? value.map((each) => python(each, inner)) : Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${python(each, inner)}`);
@@ -68,25 +61,8 @@ tcpfair.copying = (() => {
     return `${open}\n${parts.map((part) => `${inner}${part},\n`).join("")}${indent}${close}`;
   }
 
-  /** A number so that Python and YAML read the same double: YAML 1.1 takes 1e-6 for a text, but not 1.0e-6. */
-  function numberText(x) {
-    const text = String(x);
-    if (!text.includes("e")) return text;
-    const [digits, power] = text.split("e");
-    return `${digits.includes(".") ? digits : `${digits}.0`}e${power.startsWith("-") ? power : `+${power.replace("+", "")}`}`;
-  }
-
-  /** A value as block YAML, its lines indented. */
-  function yaml(value, indent = "") {
-    const isBlock = (each) => isNode(each) && Object.keys(each).length > 0;
-    const flat = (each) => (isNode(each) ? (Array.isArray(each) ? "[]" : "{}") : scalar(each, { true: "true", false: "false", null: "null" }));
-    const item = (each) => `${indent}- ${isBlock(each) ? yaml(each, `${indent}  `).slice(indent.length + 2) : `${flat(each)}\n`}`;
-    const entry = ([name, each]) => {
-      const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
-      return `${indent}${key}:${isBlock(each) ? `\n${yaml(each, `${indent}  `)}` : ` ${flat(each)}\n`}`;
-    };
-    return (Array.isArray(value) ? value.map(item) : Object.entries(value).map(entry)).join("");
-  }
+  /** A value as YAML. Quoted text has the same type in YAML 1.1, which PyYAML reads. */
+  const yaml = (value) => jsyaml.dump(value, { forceQuotes: true, quotingType: '"', lineWidth: -1, noRefs: true });
 
   /** Python that gives the run of a side, from a checkout's environment. */
   function pythonOf(schema, side) {
@@ -105,7 +81,7 @@ tcpfair.copying = (() => {
   /** A file for `./reproduce digest`. */
   function yamlOf(schema, side) {
     const { scenario, seed } = side.of;
-    return `# ./reproduce digest FILE prints ${side.result.digest}\n${yaml({ seed: "\0", scenario: compact(schema, scenario) }).replace('"\\u0000"', seed)}`;
+    return `# ./reproduce digest FILE prints ${side.result.digest}\nseed: ${seed}\n${yaml({ scenario: compact(schema, scenario) })}`;
   }
 
   /** The samples of a side's run as a table. */
