@@ -1,4 +1,4 @@
-/** The same run elsewhere: as a link, as Python, as YAML that `./reproduce digest` takes, and what is needed to get it back. */
+/** Writes a run as a link, as Python and as YAML for `./reproduce digest`; reads links. */
 "use strict";
 
 tcpfair.copying = (() => {
@@ -15,24 +15,24 @@ tcpfair.copying = (() => {
     return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
   }
 
-  /** What is kept of a side. */
+  /** The settings of a side that links and "Undo" store. */
   const kept = (schema, side) => ({
     ...{ scenario: compact(schema, side.scenario), seed: side.seed, measuring: side.measuring },
     ...(side.preset ? { preset: side.preset } : {}),
     ...(side.bufferUnit === "packets" ? {} : { bufferUnit: side.bufferUnit }),
   });
 
-  /** The fragment of a link that brings all settings of the sides back, and what of them is looked at: texts by name. */
+  /** The fragment of a link: the settings of the sides, and the view as texts by name. */
   async function fragmentOf(schema, sides, view = {}) {
     const json = JSON.stringify(sides.map((side) => kept(schema, side)));
     const settings = toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)));
     return [`${VERSION}.${settings}`, ...Object.entries(view).filter(([, text]) => text).map(([name, text]) => `${name}=${text}`)].join("&");
   }
 
-  /** What a fragment says of the view. */
+  /** The view that a fragment stores, as texts by name. */
   const viewOf = (fragment) => Object.fromEntries(new URLSearchParams(fragment.replace(/^#/, "")));
 
-  /** The sides that a fragment holds; null where it holds none. Throws a line where it is damaged. */
+  /** The sides that a fragment stores, or null. Throws an Error of one line if it is damaged. */
   async function sidesOf(fragment) {
     const [, version, text] = fragment.match(/^#?(\d+)\.([^&]+)/) || [];
     if (!text) return null;
@@ -101,7 +101,7 @@ tcpfair.copying = (() => {
       await navigator.clipboard.writeText(text);
       pressed.textContent = "copied";
     } catch {
-      // a page from file:// may not use the clipboard: the text is there to be copied by hand
+      // a page from file:// may not use the clipboard, so the text is selected
       field.select();
       pressed.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
     }
@@ -109,7 +109,7 @@ tcpfair.copying = (() => {
     setTimeout(() => (pressed.textContent = said), 1500);
   }
 
-  /** A text to be copied, with its button. */
+  /** A text with a button that copies it. */
   function copyable(title, text, note = "") {
     const id = newId("copy");
     const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });
