@@ -3,7 +3,7 @@
 ============  =====================================================================================================
 `entry`       what the page calls: lays out memory, calls the engine's own set-up and loop
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
-`schema`      the data of the page; `presets`: every run of the papers' experiments, and the published numbers;
+`schema`      data of the page; `presets`: every run of the papers' experiments, and the published numbers;
               `examples.yaml`: scenarios for the packet view
 `tours`       the guided tours, checked: `tours.yaml`, and in `shipped.json` the numbers of their runs
 `page`        puts the file together, from ``static/lab.html`` and all it refers to

@@ -40,7 +40,7 @@ _FIRST_PASSES = (
 
 
 def digest() -> str:
-    """What a module is built from: the engine's sources, what stands here, and the compilers."""
+    """Digest of what a module is built from: the sources of engine, entry and linker, and the versions of the compilers."""
     sources = code.reached([PACKAGE / "entry.py"], ("engine/", "cc/", "jit.py", "units.py"))
     own = code.digest_of({*sources, *code.PACKAGE.glob("cc/*.py"), *(PACKAGE / name for name in _BUILT_BY)})
     return hashlib.sha256(f"{own} {version('numba')} {version('llvmlite')}".encode()).hexdigest()
@@ -72,7 +72,7 @@ def build() -> bytes:
 
 
 def _named_instructions() -> str:
-    """libm's functions as LLVM's intrinsics; and the remainder, for which there is no instruction, exactly: every step is."""
+    """libm's functions as LLVM's intrinsics, and an exact remainder, for which wasm has no instruction."""
     intrinsics = """
 declare double @llvm.NAME.f64(double)
 define double @NAME(double %x) alwaysinline {
@@ -138,7 +138,7 @@ done:
 
 
 def _retargeted(ir: str, layout: str) -> str:
-    """The same for the other machine; remainders by name; what numba wants inlined LLVM may inline, or it takes minutes."""
+    """The IR for wasm, with calls for remainders. Forced inlining becomes a hint, because it would take minutes."""
     ir = re.sub(r"^target datalayout = .*$", f'target datalayout = "{layout}"', ir, flags=re.MULTILINE)
     ir = re.sub(r"^target triple = .*$", f'target triple = "{TRIPLE}"', ir, flags=re.MULTILINE)
     ir = ir.replace(" alwaysinline", " inlinehint")

@@ -2,7 +2,7 @@
  * What is measured of one run: the groups of `tcpfair.measures.groups`, under the same names and in the same units.
  *
  * Rates are in Mb/s, times in s, windows in packets, NRU in dB. Counters of a result are cumulative; here they become rates
- * over intervals of `sampleS`, which may be longer than the result's own. What a run is too short to show is NaN.
+ * over intervals of `sampleS`, which may be longer than the result's own. A value that the run is too short for is NaN.
  */
 "use strict";
 

@@ -2,7 +2,7 @@
  * The settings of a scenario: the link, the run, what is measured, the flows and the sources of short flows.
  *
  * Every field of `tcpfair.papers.scenario` has an input here, with the unit that is easiest to read; explanations and
- * defaults are those of the schema. Parts that are rarely opened are built when they are.
+ * defaults come from the schema. Folded parts are built when they are opened.
  */
 "use strict";
 
@@ -44,7 +44,7 @@ tcpfair.controls = (() => {
    * reshaped(): after one that needs other inputs}.
    */
   function create(form, lab) {
-    const folded = new Map(); // by key of a part that a reader has opened or folded away
+    const folded = new Map(); // by key: whether a reader has opened or folded a part
     let rows = []; // of the form
     const namedRows = []; // of the one or two settings that a step names
     let kept = rows; // where the next row belongs
@@ -58,7 +58,7 @@ tcpfair.controls = (() => {
       lab.edited();
     };
 
-    /** A part that can be folded away and stays so; `build` gives its content when it is first opened. */
+    /** A part that can be folded; `build` returns its content when it is first opened. */
     function part(key, title, build, className = "part", openAtFirst = false) {
       const summary = make("summary", {}, title);
       const node = make("details", { className, "aria-label": summary.textContent, open: folded.has(key) ? !folded.get(key) : openAtFirst }, summary);
@@ -85,7 +85,7 @@ tcpfair.controls = (() => {
     const property = (input, record, name, options) =>
       keep(input({ key: name, get: () => record[name], set: (value) => ((record[name] = value), changed()), ...options }));
 
-    /** A button whose act needs other inputs, and for another run. */
+    /** A button that changes the inputs and requests a run. */
     const reshaping = (text, key, act, more) => button(text, () => (act(), lab.reshaped(), lab.edited()), { key, ...more });
 
     // --- The link -------------------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ tcpfair.controls = (() => {
       kept = rows;
     }
 
-    /** Rebuilds all inputs, keeping the focus and what was open. */
+    /** Rebuilds all inputs; focus and open parts are kept. */
     function build() {
       const side = lab.side();
       kept = rows = [];

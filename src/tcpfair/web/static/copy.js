@@ -1,4 +1,4 @@
-/** The same run elsewhere: as a link, as Python, as YAML that `./reproduce digest` takes, and what is needed to get it back. */
+/** Writes a run as a link, as Python and as YAML for `./reproduce digest`; reads links. */
 "use strict";
 
 tcpfair.copying = (() => {
@@ -15,24 +15,24 @@ tcpfair.copying = (() => {
     return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
   }
 
-  /** What is kept of a side. */
+  /** The settings of a side that links and "Undo" store. */
   const kept = (schema, side) => ({
     ...{ scenario: compact(schema, side.scenario), seed: side.seed, measuring: side.measuring },
     ...(side.preset ? { preset: side.preset } : {}),
     ...(side.bufferUnit === "packets" ? {} : { bufferUnit: side.bufferUnit }),
   });
 
-  /** The fragment of a link that brings all settings of the sides back, and what of them is looked at: texts by name. */
+  /** The fragment of a link: the settings of the sides, and the view as texts by name. */
   async function fragmentOf(schema, sides, view = {}) {
     const json = JSON.stringify(sides.map((side) => kept(schema, side)));
     const settings = toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)));
     return [`${VERSION}.${settings}`, ...Object.entries(view).filter(([, text]) => text).map(([name, text]) => `${name}=${text}`)].join("&");
   }
 
-  /** What a fragment says of the view. */
+  /** The view that a fragment stores, as texts by name. */
   const viewOf = (fragment) => Object.fromEntries(new URLSearchParams(fragment.replace(/^#/, "")));
 
-  /** The sides that a fragment holds; null where it holds none. Throws a line where it is damaged. */
+  /** The sides that a fragment stores, or null. Throws an Error of one line if it is damaged. */
   async function sidesOf(fragment) {
     const [, version, text] = fragment.match(/^#?(\d+)\.([^&]+)/) || [];
     if (!text) return null;
@@ -48,17 +48,10 @@ tcpfair.copying = (() => {
 
   // --- Python and YAML ------------------------------------------------------------------------------------------------
 
-  /** A value without parts, as Python or YAML writes it: `words` are its texts of true, false and null. */
-  function scalar(value, words) {
-    if (typeof value === "number") return numberText(value);
-    return typeof value === "string" ? JSON.stringify(value) : words[String(value)];
-  }
-
-  const isNode = (value) => value !== null && typeof value === "object";
-
   /** A value as Python writes it. */
   function python(value, indent = "") {
-    if (!isNode(value)) return scalar(value, { true: "True", false: "False", null: "None" });
+    if (typeof value !== "object") return { true: "True", false: "False" }[value] ?? JSON.stringify(value);
+    if (value === null) return "None";
     const inner = `${indent}    `;
     const list = Array.isArray(value);
     const parts = list ? value.map((each) => python(each, inner)) : Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${python(each, inner)}`);
@@ -68,25 +61,8 @@ tcpfair.copying = (() => {
     return `${open}\n${parts.map((part) => `${inner}${part},\n`).join("")}${indent}${close}`;
   }
 
-  /** A number so that Python and YAML read the same double: YAML 1.1 takes 1e-6 for a text, but not 1.0e-6. */
-  function numberText(x) {
-    const text = String(x);
-    if (!text.includes("e")) return text;
-    const [digits, power] = text.split("e");
-    return `${digits.includes(".") ? digits : `${digits}.0`}e${power.startsWith("-") ? power : `+${power.replace("+", "")}`}`;
-  }
-
-  /** A value as block YAML, its lines indented. */
-  function yaml(value, indent = "") {
-    const isBlock = (each) => isNode(each) && Object.keys(each).length > 0;
-    const flat = (each) => (isNode(each) ? (Array.isArray(each) ? "[]" : "{}") : scalar(each, { true: "true", false: "false", null: "null" }));
-    const item = (each) => `${indent}- ${isBlock(each) ? yaml(each, `${indent}  `).slice(indent.length + 2) : `${flat(each)}\n`}`;
-    const entry = ([name, each]) => {
-      const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
-      return `${indent}${key}:${isBlock(each) ? `\n${yaml(each, `${indent}  `)}` : ` ${flat(each)}\n`}`;
-    };
-    return (Array.isArray(value) ? value.map(item) : Object.entries(value).map(entry)).join("");
-  }
+  /** A value as YAML. Quoted text has the same type in YAML 1.1, which PyYAML reads. */
+  const yaml = (value) => jsyaml.dump(value, { forceQuotes: true, quotingType: '"', lineWidth: -1, noRefs: true });
 
   /** Python that gives the run of a side, from a checkout's environment. */
   function pythonOf(schema, side) {
@@ -105,7 +81,7 @@ tcpfair.copying = (() => {
   /** A file for `./reproduce digest`. */
   function yamlOf(schema, side) {
     const { scenario, seed } = side.of;
-    return `# ./reproduce digest FILE prints ${side.result.digest}\n${yaml({ seed: "\0", scenario: compact(schema, scenario) }).replace('"\\u0000"', seed)}`;
+    return `# ./reproduce digest FILE prints ${side.result.digest}\nseed: ${seed}\n${yaml({ scenario: compact(schema, scenario) })}`;
   }
 
   /** The samples of a side's run as a table. */
@@ -125,7 +101,7 @@ tcpfair.copying = (() => {
       await navigator.clipboard.writeText(text);
       pressed.textContent = "copied";
     } catch {
-      // a page from file:// may not use the clipboard: the text is there to be copied by hand
+      // a page from file:// may not use the clipboard, so the text is selected
       field.select();
       pressed.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
     }
@@ -133,7 +109,7 @@ tcpfair.copying = (() => {
     setTimeout(() => (pressed.textContent = said), 1500);
   }
 
-  /** A text to be copied, with its button. */
+  /** A text with a button that copies it. */
   function copyable(title, text, note = "") {
     const id = newId("copy");
     const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });

@@ -1,10 +1,10 @@
-/** Elements and numbers as text: what every part of the page needs to put something on it. */
+/** Creates elements and formats numbers, for all parts of the page. */
 "use strict";
 
 tcpfair.dom = (() => {
   let made = 0;
 
-  /** An id that nothing else on the page has. */
+  /** An id that is unique on the page. */
   const newId = (stem = "e") => `${stem}-${(made += 1)}`;
 
   /**
@@ -31,13 +31,13 @@ tcpfair.dom = (() => {
 
   const focusableIn = (box) => [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length);
 
-  /** The element with the same key, else at the same place among those of `box` that can have the focus. */
+  /** The element of `box` with the same key, or else the focusable one at the same place. */
   function sameIn(box, key, place) {
     const all = focusableIn(box);
     return (key && all.find((node) => node.dataset.key === key)) || all[Math.min(place, all.length - 1)] || box.closest("[tabindex]");
   }
 
-  /** Other children for `box`. Whoever is in it stays: the focus, what was scrolled to, and what was unfolded. */
+  /** Replaces the children of `box`. Focus, scroll positions and unfolded parts are kept. */
   function renew(box, ...children) {
     const focused = box.contains(document.activeElement) && document.activeElement !== box ? document.activeElement : null;
     const place = focused && focusableIn(box).indexOf(focused);
@@ -51,11 +51,11 @@ tcpfair.dom = (() => {
     if (focused) sameIn(box, focused.dataset.key, place)?.focus({ preventScroll: true });
   }
 
-  /** Tells those who hear the page and do not see it. */
+  /** Announces a text to screen readers. */
   function say(text) {
     const box = document.getElementById("heard");
     box.textContent = "";
-    setTimeout(() => (box.textContent = text), 50); // a text that is there again is told again
+    setTimeout(() => (box.textContent = text), 50); // an unchanged text would not be announced again
   }
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -69,10 +69,10 @@ tcpfair.dom = (() => {
   }
 
   const COLOURS = 6;
-  /** Colour of flow n, null for what is of all flows. */
+  /** Colour of flow n; null stands for all flows. */
   const flowColour = (n) => (n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`);
 
-  /** Words of an SVG, centred on a line. */
+  /** Text in an SVG, centred on its line. */
   function svgText(x, y, words, more = {}) {
     const node = svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", "dominant-baseline": "middle", ...more });
     node.textContent = words;
@@ -81,19 +81,19 @@ tcpfair.dom = (() => {
 
   const MISSING = "–";
 
-  /** Without zeros at the end of its decimals: for settings and marks, not for results. */
+  /** Removes trailing zeros of the decimals: for settings and axis labels, not for results. */
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
   /** `short`, trimmed. */
   const plain = (x, digits = 6) => trimmed(short(x, digits));
 
-  /** The text of what is no finite number, else what `text` gives: a dash for NaN. */
+  /** What `text` returns for a finite number; otherwise an infinity sign, or a dash for NaN. */
   const unlessFinite = (x, text) => {
     if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
     return Number.isFinite(x) ? text(x) : x > 0 ? "∞" : "−∞";
   };
 
-  /** A number with so many significant digits, without an exponent where it can be read without. */
+  /** A number with `digits` significant digits; only very small and large ones have an exponent. */
   const short = (x, digits = 3) =>
     unlessFinite(x, () => {
       if (x === 0) return "0";
@@ -103,7 +103,7 @@ tcpfair.dom = (() => {
       return grouped(x, Math.min(decimals, 12));
     });
 
-  /** A number with so many decimals. */
+  /** A number with a fixed number of decimals. */
   const fixed = (x, decimals) => unlessFinite(x, () => grouped(x, decimals));
 
   /** With thin spaces between thousands from 10,000 on, and a true minus sign. */
@@ -114,7 +114,7 @@ tcpfair.dom = (() => {
     return (negative ? "−" : "") + spaced + (part ? `.${part}` : "");
   }
 
-  /** A column's name; what is in parentheses is for readers who hear the page. */
+  /** The name of a column; one in parentheses is for screen readers only. */
   const heading = (text) => (/^\(.*\)$/.test(text) ? make("span", { className: "unseen" }, text.slice(1, -1)) : text);
 
   /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */

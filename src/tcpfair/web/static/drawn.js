@@ -80,7 +80,7 @@ tcpfair.drawn = (() => {
 
     for (const kind of ["pointerdown", "pointermove"]) node.addEventListener(kind, onPointer);
     node.addEventListener("keydown", onKey);
-    /** Shows what is below; the curve stays. */
+    /** Removes the cover; the curve stays. */
     const uncover = () => (cover.remove(), cursor.remove(), node.classList.add("uncovered"), node.removeAttribute("tabindex"), node.setAttribute("role", "img"));
     return { node, values, timesS, draw, uncover };
   }

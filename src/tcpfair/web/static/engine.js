@@ -12,8 +12,8 @@ globalThis.tcpfair = tcpfair;
   const PAGE_BYTES = 65536;
   const LINE_BYTES = 64;
   const KEPT_BYTES = 32 << 20; // memory that is cleared and reused
-  const SLICE_MS = 20; // of work between two looks at what the page wants
-  const HANG_MS = 20000; // a worker that says nothing for so long is replaced
+  const SLICE_MS = 20; // of work between two checks for messages
+  const HANG_MS = 20000; // a worker without messages for this time is replaced
   const GRACE_MS = 500; // in which a cancelled run ends by itself, or its worker is replaced
   const PART_MS = 45; // of work before the first part of a run is sent, and between parts
   const PART_VALUES = 2e5; // samples of all flows: a part with more is not sent
@@ -166,7 +166,7 @@ globalThis.tcpfair = tcpfair;
     return whole;
   }
 
-  // What a page can carry: see limits in tcpfair/web/schema.py.
+  // Checks the limits of the page, see tcpfair/web/schema.py.
   function checkLimits(scenario, every, limits) {
     const short = (x) => x.toPrecision(3).replace(/\.?0+(e|$)/, "$1");
     for (const [name, most, unit] of limits.fields) {
@@ -205,7 +205,7 @@ globalThis.tcpfair = tcpfair;
     async open(scenario, seed) {
       const used = this.instance ? this.places().used : 0;
       if (!this.instance || this.memory.buffer.byteLength > KEPT_BYTES) {
-        this.instance = null; // before the new one: both may not fit
+        this.instance = null; // released first: memory may not suffice for both
         this.instance = await WebAssembly.instantiate(this.module, {});
       } else {
         new Uint8Array(this.memory.buffer, this.base, used).fill(0);
@@ -380,10 +380,10 @@ globalThis.tcpfair = tcpfair;
       };
     }
 
-    // What a run has left until `nowS`; null where that is nothing yet, or more than is worth a look.
+    // The part of a result up to `nowS`; null where it is empty or too large to send.
     part(nowS) {
       const places = this.places();
-      const s = Math.floor(nowS / this.scenario.sample_s) - 1; // the next one may not have been taken
+      const s = Math.floor(nowS / this.scenario.sample_s) - 1; // the next sample may be missing
       return s > 1 && s * places.flows < PART_VALUES ? this.result(s, PART_EVENTS) : null;
     }
 
@@ -409,7 +409,7 @@ globalThis.tcpfair = tcpfair;
 
   // ---------------------------------------------------------------- a run from beginning to end, wherever this is
 
-  // In slices, between which progress and parts are told and an abort is heard.
+  // Runs in slices; between them, progress and parts are sent and an abort is handled.
   async function runHere(engine, scenario, seed, { on_progress, on_part, signal } = {}) {
     const startedMs = performance.now();
     let partMs = startedMs;
@@ -488,7 +488,7 @@ globalThis.tcpfair = tcpfair;
 
   class Pool {
     constructor(module, schema, size) {
-      const { presets, ...needed } = schema; // two megabytes that no worker looks at
+      const { presets, ...needed } = schema; // two megabytes that workers do not need
       const url = URL.createObjectURL(new Blob([`${SOURCE}\ntcpfair.serve();`], { type: "text/javascript" }));
       Object.assign(this, { module, schema: needed, size, url, seats: [], queue: [] });
     }
@@ -515,7 +515,7 @@ globalThis.tcpfair = tcpfair;
       });
     }
 
-    // A run that does not end when it is told to is cancelled together with its worker.
+    // Cancels a run; its worker is stopped if the run does not end in time.
     cancel(task) {
       this.queue = this.queue.filter((each) => each !== task);
       task.reject(cancelled());
@@ -553,7 +553,7 @@ globalThis.tcpfair = tcpfair;
         else task.on_progress?.(share);
         return;
       }
-      if (broken) return void this.replace(seat, new Error(message)); // what trapped is not used again
+      if (broken) return void this.replace(seat, new Error(message)); // a module that has trapped is not reused
       clearTimeout(seat.timer);
       seat.task = null;
       if (kind === "done") task.resolve(result);

@@ -1,6 +1,6 @@
 // A run of a paper's experiment from the schema's presets: seed and scenario, as tcpfair/papers/expand.py makes them.
 // Seeds are BLAKE2b (RFC 7693) of names; what differs from run to run is drawn as NumPy's Generator(Philox(seed)) draws it
-// (Salmon et al. 2011; O'Neill's seed_seq as NumPy has it). Tests hold every run against Python's.
+// (Salmon et al. 2011; O'Neill's seed_seq as in NumPy). Tests compare every run with Python's.
 "use strict";
 
 (() => {

@@ -19,7 +19,7 @@ tcpfair.findings = (() => {
 
   const linkOf = ({ of: { scenario } }) => ({ scenario, serviceS: (8 * scenario.wire_bytes) / scenario.capacity_bps });
 
-  /** What no group of measures has: of a side, by the flow's number from 0 and the other flow's. */
+  /** Numbers that no group of measures has, of a side and two flows counted from 0. */
   const OWN = {
     /** Mean throughput, and mean window, of the flow over that of the other. */
     rate_ratio: (side, k, other) => value({ of: "throughput_mean", flow: k + 1 }, side) / value({ of: "throughput_mean", flow: other + 1 }, side),
@@ -82,7 +82,7 @@ tcpfair.findings = (() => {
   };
 
   const MS_PER_S = 1e3;
-  const rttS = (side, k) => side.of.scenario.flows[k]?.rtt_s ?? NaN; // a reader may take a flow away
+  const rttS = (side, k) => side.of.scenario.flows[k]?.rtt_s ?? NaN; // a reader may remove a flow
   const fullQueueS = (side) => side.of.scenario.buffer_pkts * linkOf(side).serviceS;
   const allEpochs = (side) => side.of.scenario.flows.flatMap((_, k) => epochsOf(side.of.scenario, side.result, k));
 
@@ -96,7 +96,7 @@ tcpfair.findings = (() => {
     return means[k] / m.sum(means);
   }
 
-  /** A number of a side. NaN where the run does not have it, or not yet. */
+  /** A number of a side; NaN if the run does not have it (yet). */
   function value({ of, flow = 1, against = 2 }, side) {
     if (OWN[of]) return OWN[of](side, flow - 1, against - 1);
     const { fromS, toS, analysis } = side.of.measuring;

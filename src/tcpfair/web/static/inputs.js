@@ -8,20 +8,20 @@
 
 tcpfair.inputs = (() => {
   const { make, newId, short } = tcpfair.dom;
-  const STEPS = 240; // of a slider: one is 2 to 4 % of a value on a logarithmic one
-  const DIGITS = 3; // that a slider gives
+  const STEPS = 240; // of a slider; on a logarithmic one, a step is 2 to 4 % of the value
+  const DIGITS = 3; // significant digits of a slider's value
   const SHOWN_DIGITS = 6;
   const NONE = "none";
-  const TYPED_MS = 1000; // letters that follow each other so closely are the beginning of one option
+  const TYPED_MS = 1000; // letters typed within this time select one option
 
-  /** What a box shows: six significant digits, all of a larger whole number. */
+  /** The text of a box: six significant digits, or all digits of a larger whole number. */
   function plainText(x) {
     if (x === Infinity) return NONE;
     const whole = Math.abs(x) >= 1 ? Math.floor(Math.log10(Math.abs(x))) + 1 : 0;
     return String(Number(x.toPrecision(Math.min(Math.max(SHOWN_DIGITS, whole), 15))));
   }
 
-  /** The number that a reader has typed; NaN for what is none. */
+  /** The number that a reader has typed; NaN if it is not a number. */
   function parsed(text) {
     const plain = text.trim().replace(/[\u202f ,]/g, "").replace("−", "-").toLowerCase();
     if (["", NONE, "inf", "infinity", "∞"].includes(plain)) return Infinity;
@@ -50,14 +50,14 @@ tcpfair.inputs = (() => {
     return Number((log ? Math.exp(value) : value).toPrecision(DIGITS));
   }
 
-  /** One more text that describes an input. */
+  /** Adds a description to an input. */
   function describe(control, id) {
     control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") || ""} ${id}`.trim());
   }
 
   /**
-   * The explanation of a row's inputs: read out with them, and seen below the row while that is pointed at or reached by keyboard;
-   * Escape takes it away.
+   * Adds an explanation to a row: screen readers read it with the inputs. It is visible while the row is hovered or focused; Escape
+   * hides it.
    */
   function explained(row, what, ...controls) {
     if (!what) return row;
@@ -76,8 +76,8 @@ tcpfair.inputs = (() => {
   }
 
   /**
-   * A box for text: `kept` gives what it holds, `take` what is typed, after which it returns a complaint or "". Escape brings
-   * back what it held. Returns the box and the element of its complaint.
+   * A text box: `kept` returns the stored text; `take` stores what is typed, and returns a complaint or "". Escape restores the
+   * stored text. Returns the box and the element of its complaint.
    */
   function textBox(id, key, kept, take, more = {}) {
     const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
@@ -97,7 +97,7 @@ tcpfair.inputs = (() => {
     return { box, complaint, refuse };
   }
 
-  /** A row of the settings: it is refreshed now and whenever its `refresh` is called, and has an explanation. */
+  /** A row of the settings, with an explanation; `refresh` updates it and is called once here. */
   function rowOf(className, refresh, what, controls, ...children) {
     const row = make("div", { className }, ...children);
     row.refresh = refresh;
@@ -120,7 +120,7 @@ tcpfair.inputs = (() => {
     const held = () => (get() === undefined ? "" : plainText(get() * factor));
     const { box, complaint, refuse } = textBox(id, key, held, typed, { inputMode: "decimal", "aria-describedby": note.id });
 
-    /** What is wrong with a value, empty when nothing is. */
+    /** The complaint about a value; empty for a valid one. */
     function wrong(value) {
       if (Number.isNaN(value)) return "a number is needed here";
       if (value === Infinity && !infinite) return "a finite number is needed here";
@@ -129,7 +129,7 @@ tcpfair.inputs = (() => {
       if (value > most) return `must be at most ${short(most * factor)}`;
       return "";
     }
-    /** Keeps a value and shows it, unless something is wrong with it. */
+    /** Stores and shows a value, or returns the complaint. */
     function take(value) {
       const complaints = wrong(value);
       if (complaints) return complaints;
@@ -140,7 +140,7 @@ tcpfair.inputs = (() => {
     }
     function typed(text) {
       const shown = parsed(text);
-      // through 15 digits, so that 10 ms is 0.01 s and not the nearest product
+      // rounded to 15 digits, so that 10 ms is exactly 0.01 s
       return take(Number.isFinite(shown) ? Number((shown / factor).toPrecision(15)) : shown);
     }
     function showAround() {
@@ -162,7 +162,7 @@ tcpfair.inputs = (() => {
     const id = newId("c");
     const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
     const select = make("select", { id, data: { key } }, pairs.map(([value, text]) => make("option", { value: String(value) }, String(text))));
-    // a choice may rebuild the inputs, which would cut a word that is being typed
+    // a choice may rebuild the inputs, which would interrupt typing
     let typedMs = -Infinity;
     let waiting = 0;
     const take = () => {
@@ -184,14 +184,14 @@ tcpfair.inputs = (() => {
     select.addEventListener("blur", () => waiting && take());
     const refresh = () => {
       const value = String(get());
-      // a value that cannot be chosen is shown, too
+      // a value that is not an option is shown, too
       if (![...select.options].some((option) => option.value === value)) select.append(make("option", { value, hidden: true, disabled: true }, value));
       select.value = value;
     };
     return rowOf(wide ? "row wide" : "row", refresh, what, [select], make("label", { htmlFor: id }, label), select);
   }
 
-  /** Yes or no. */
+  /** A checkbox. */
   function toggle({ label, get, set, what = "", key = label }) {
     const id = newId("t");
     const box = make("input", { type: "checkbox", id, data: { key }, on: { change: () => set(box.checked) } });

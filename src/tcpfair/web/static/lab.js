@@ -1,18 +1,18 @@
 /**
- * The page: holds the sides that are compared, and brings settings, runs, plots and tables together.
+ * The page: stores the sides that are compared, and connects settings, runs, plots and tables.
  *
  * Guided tours and tests use `tcpfair.lab`:
  *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
  *   sides()                         the sides; those that tests and tours read are {result, run, of, measures}
  *   scenario(side), seed(side)      of side "A" (without a name: of the edited one) or "B"
- *   busy()                          whether a run, or one for its weights, is under way or about to begin
- *   select(panel)                   brings a tab to the front: "plots", "numbers", "epochs", "seeds", "packets", "copy"
+ *   busy()                          whether a run or a self-run is in progress or about to start
+ *   select(panel)                   selects a tab: "plots", "numbers", "epochs", "seeds", "packets", "copy"
  *   show(plots)                     these plots, in this order
  *   named(box, names)               puts these settings into a box: see `controls.named`
  *   look(stretch, mark)             another stretch in the packet view: see packets.js
- *   keepLink()                      after something has changed that the address holds
+ *   keepLink()                      updates the address after a change
  *
- * The page shows the run of the current settings, or the part of it that is simulated so far; all else is dimmed.
+ * The page shows the run of the current settings, or the part simulated so far; older results are dimmed.
  */
 "use strict";
 
@@ -20,13 +20,13 @@
   const { make, button, renew, say, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const CANCELLED = "Cancelled.";
-  const LINK_MS = 600; // after the last change the address follows
-  const TELL_MS = 800; // after the last result it is told to those who hear the page
+  const LINK_MS = 600; // from the last change to the update of the address
+  const TELL_MS = 800; // from the last result to its announcement to screen readers
   const byId = (id) => document.getElementById(id);
 
   const sides = []; // one, or two that are compared: {name, scenario, seed, preset, measuring, bufferUnit, ...see runs.js}
-  const past = []; // settings before the last changes, as text: what "Undo" brings back
-  let home = null; // what the page was last set to
+  const past = []; // earlier settings as text, for "Undo"
+  let home = null; // the settings that "Reset" restores
   let edited = 0; // place of the side whose settings are open
   let schema, runs, controls, picker, plots;
   let linkTimer;
@@ -36,16 +36,16 @@
   const side = () => sides[edited];
   const { isCurrent } = tcpfair.runs;
   const ready = () => sides.filter((each) => each.result);
-  /** What is drawn of each side: the part of its run that is there, else its last result. */
+  /** What is drawn of each side: the first part of its current run, or else its last result. */
   const inSight = () => sides.map((one) => (!isCurrent(one) && one.part && isCurrent(one, one.part.of) ? one.part : one)).filter(({ result }) => result);
   const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
 
-  /** The name of a side where there are two, for the beginning of a line. */
+  /** The name of a side as a prefix; empty for a single side. */
   const prefix = (one) => (sides.length > 1 ? `${one.name}: ` : "");
 
   // --- Sides ------------------------------------------------------------------------------------------------------------
 
-  /** What the page begins with: two well-known flows. */
+  /** The first scenario of the page: two well-known flows. */
   const FIRST = {
     ...{ capacity_bps: 100e6, wire_bytes: 1500, payload_bytes: 1448, buffer_pkts: 417, duration_s: 120, sample_s: 0.1, jitter_s: 360e-6 },
     flows: [
@@ -69,7 +69,7 @@
     return { ...own, seed: String(seed ?? own.seed), measuring: { ...own.measuring, ...measuring } };
   }
 
-  /** These settings in the place of a side; its old result stays in sight until the new one is there. */
+  /** Sets the settings of a side. Its old result stays visible until the new one is available. */
   function settle(place, next) {
     const begun = sides[place] || { weights: { state: "none" } };
     sides[place] = Object.assign(begun, { seeds: null, after: null, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
@@ -82,11 +82,11 @@
     edited = 0;
   }
 
-  /** The one or two settings that are named beside a picture. */
+  /** The one or two settings shown next to a picture. */
   let namedIn = null;
   const drawNamed = () => namedIn && controls.named(...namedIn, picker.axis);
 
-  /** Another value of an axis of the grid, for each side whose experiment has it. */
+  /** Sets a value of a grid axis, for each side whose experiment has it. */
   function move(axis, value) {
     sides.forEach((one, place) => {
       const values = one.preset && schema.presets[one.preset.paper][one.preset.experiment].grid[axis];
@@ -94,7 +94,7 @@
     });
   }
 
-  /** All that depends on which sides there are and which is edited. */
+  /** Rebuilds what depends on the number of sides and on the edited one. */
   function reshape() {
     picker.build();
     controls.build();
@@ -151,10 +151,10 @@
     runs.edited(sides[place]);
   }
 
-  /** What of a side "Undo" and "Reset" bring back, as text. */
+  /** The settings that "Undo" and "Reset" restore, as text. */
   const snapshot = () => JSON.stringify(sides.map((one) => tcpfair.copying.kept(schema, one)));
 
-  /** Remembers the settings, unless they are those of before. */
+  /** Stores the settings for "Undo", unless nothing has changed. */
   function remember() {
     const now = snapshot();
     if (now !== past.at(-1)) past.push(now);
@@ -163,7 +163,7 @@
 
   const known = ({ preset }) => (preset && schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
 
-  /** Sides from what `copying.kept` has of them. */
+  /** Restores the sides from what `copying.kept` returned. */
   function restore(kept) {
     const next = kept.slice(0, 2).map((own) => sideOf(own.scenario, { ...own, preset: known(own) }));
     while (sides.length > next.length) dropSecond();
@@ -188,7 +188,7 @@
     byId("reset").disabled = home === snapshot();
   }
 
-  /** What is looked at, for the address. */
+  /** The view, for the address. */
   function view() {
     const list = plots.shown();
     const ordinary = tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key);
@@ -203,7 +203,7 @@
     };
   }
 
-  /** Settings and view into the address, when nothing has changed for a moment. */
+  /** Writes settings and view into the address after a pause of changes. */
   function keepLink() {
     clearTimeout(linkTimer);
     linkTimer = setTimeout(async () => {
@@ -212,7 +212,7 @@
       try {
         history.replaceState(null, "", `#${fragment}`);
       } catch {
-        // a browser that lets a file keep no address of its own: the link can still be copied
+        // the browser does not allow a file to change its address; the link can still be copied
       }
       drawCopy(fragment);
     }, LINK_MS);
@@ -227,7 +227,7 @@
     renew(box, ...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h2", {}, `Scenario ${one.name}`), node) : node)));
   }
 
-  /** Whether what is drawn is of the settings as they are, and what there is to say when it is not. */
+  /** Shows whether the plots are of the current settings, and a line if they are not. */
   function drawState() {
     const old = sides.some((one) => !isCurrent(one));
     const parts = inSight().filter((one) => one.result.digest === undefined);
@@ -238,7 +238,7 @@
     plots.dim();
   }
 
-  /** What follows a run on its way. */
+  /** Redraws what shows the progress of a run. */
   function drawPart() {
     plots.show(inSight());
     drawStrip();
@@ -347,7 +347,7 @@
     });
   }
 
-  /** What went wrong with a side's last run, where it is seen first. */
+  /** Shows the error of a side's last run at the top. */
   function drawFailed() {
     const failed = sides.filter((one) => one.error);
     const line = (one) => `${prefix(one)}${one.error}${one.result ? ". The page shows the run before it" : ""}.`;
@@ -370,14 +370,14 @@
     );
   }
 
-  /** The offer to run what was too long to be run unasked. */
+  /** Offers to run self-runs that are too long to start automatically. */
   function drawAsk() {
     const waiting = ready().filter((one) => one.weights.state === "waiting");
     renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, button("Run them", () => runs.askSelfRuns(one)))));
   }
 
   let tellTimer = 0;
-  /** The main numbers of what is there now, once nothing new has come for a moment. */
+  /** Announces the main numbers after a pause of results. */
   function tell() {
     clearTimeout(tellTimer);
     tellTimer = setTimeout(() => {
@@ -409,7 +409,7 @@
 
   // --- Keys --------------------------------------------------------------------------------------------------------------
 
-  /** Escape folds away what the focus is in. Lists of a select have an Escape of their own. */
+  /** Escape folds the part with the focus. An open select handles Escape itself. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || event.target.tagName === "SELECT") return;
     for (let node = event.target.closest("details[open]"); node; node = node.parentElement?.closest("details[open]")) {
@@ -445,7 +445,7 @@
     );
   }
 
-  /** Files of what is drawn: a plot as picture, the samples as table. */
+  /** Saves a plot as a picture, or the samples as a table. */
   function setUpSaving() {
     const which = byId("save-which");
     which.append(...tcpfair.panels.PANELS.map((panel) => make("option", { value: panel.key }, panel.title)));
@@ -467,13 +467,13 @@
     byId("save-csv").addEventListener("click", () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)));
   }
 
-  /** Scenarios that are pasted, or dropped as a file. */
+  /** Reads scenarios that are pasted, and dropped files. */
   function setUpPasting() {
     const use = (text) => {
       const { scenario, seed } = tcpfair.paste.scenarioOf(text);
       take(edited, { ...sideOf(scenario, { seed }), preset: null });
     };
-    /** A recording beside the throughputs of the simulation, until it is taken away. */
+    /** Shows a recording next to the simulated throughputs, until it is removed. */
     const record = (name, found) => {
       if (!found) return false;
       plots.record(found.lines);
@@ -593,13 +593,13 @@
     document.body.dataset.ready = "true";
   }
 
-  /** Whether a notebook holds the page in a frame that has no address of its own. */
+  /** Whether the page is in a notebook, in a frame without an address. */
   const isInNotebook = location.protocol === "about:";
 
-  /** The settings after the address; in a notebook they are the name of the frame. */
+  /** The fragment with the settings; in a notebook it is the name of the frame. */
   const fragment = () => (isInNotebook ? `#${name}` : location.hash);
 
-  /** The settings that the address holds, else those that the page begins with. */
+  /** Sets the page to the settings of the address, or to the first scenario. */
   async function fromAddress() {
     let found = null;
     try {

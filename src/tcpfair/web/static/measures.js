@@ -1,8 +1,8 @@
 /**
- * Measures of time series, as `tcpfair.metrics` has them: a test holds the two against each other over random arrays.
+ * Measures of time series, as in `tcpfair.metrics`: a test compares the two on random arrays.
  *
  * Everything here is a pure function of arrays. Throughputs `r` are arrays of flows, each an array over the
- * samples, in any one unit; times are in s, windows in packets, NRU in dB. What does not exist is NaN.
+ * samples, in any one unit; times are in s, windows in packets, NRU in dB. A missing value is NaN.
  */
 "use strict";
 
@@ -13,7 +13,7 @@ tcpfair.measures = (() => {
   const TIME_TOLERANCE_S = 1e-6;
   const LOSS_KINDS = ["loss", "rto"];
 
-  /** Place of the last of `ordered` for which `holds`, which is so up to there and not beyond; -1 when it is for none. */
+  /** Index of the last element of `ordered` for which `holds`, which must be true up to there only; -1 for none. */
   function placeOfLast(ordered, holds) {
     let [low, high] = [0, ordered.length];
     while (low < high) {

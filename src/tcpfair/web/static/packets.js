@@ -1,6 +1,6 @@
 /**
  * The packet view: a short stretch of the page's run, every packet on its way through the sender's link, the queue, the
- * bottleneck and back as an ACK. What is drawn is also in words and in a table, so that nothing needs eyes or a mouse.
+ * bottleneck and back as an ACK. The same content is in text and in a table, for screen readers and keyboards.
  */
 "use strict";
 
@@ -8,7 +8,7 @@ tcpfair.packets = (() => {
   const { make, button, newId, renew, short, table } = tcpfair.dom;
   const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
-  const MOST_FLOWS = 40; // lanes that can be told apart
+  const MOST_FLOWS = 40; // lanes that can be distinguished
   const MOST_LISTED = 9; // events in the list
   const HEAVY_PKTS = 3e7; // before the stretch: more than this takes many seconds
   /** Events that a tour can point at. */
@@ -24,7 +24,7 @@ tcpfair.packets = (() => {
   const time = (t_s) => `${t_s.toFixed(4)} s`;
   const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 
-  /** Packet numbers in few words: 3, 5 to 8. */
+  /** Packet numbers as ranges: 3, 5 to 8. */
   function ranges(numbers) {
     const sorted = [...numbers].sort((a, b) => a - b);
     const parts = [];
@@ -39,7 +39,7 @@ tcpfair.packets = (() => {
 
   const window_ = (x) => (x >= 1e9 ? "unlimited" : short(x, 3));
 
-  /** One event in a sentence or a few. */
+  /** One event in a few sentences. */
   function describe(event) {
     if (event.flow < 0) return `${time(event.t_s)}, a short flow: ${event.sent.length ? `sends ${plural(event.sent.length, "packet")}.` : "continues."}`;
     const said = [];
@@ -72,7 +72,7 @@ tcpfair.packets = (() => {
       this.context = node.getContext("2d");
     }
 
-    /** The size on the page, px; what was drawn is gone. */
+    /** Sets the size on the page, px, and clears the canvas. */
     fit(width, height) {
       const ratio = window.devicePixelRatio || 1;
       Object.assign(this, { width, height });
@@ -218,7 +218,7 @@ tcpfair.packets = (() => {
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     }
 
-    /** The stretch of a run that is shown unasked: a few round trips from its beginning. */
+    /** The default stretch of a run: a few round trips from its beginning. */
     usual({ flows, wire_bytes, capacity_bps, buffer_pkts, duration_s }) {
       const service_s = (8 * wire_bytes) / capacity_bps;
       const rtt_s = Math.max(...flows.map((flow) => flow.rtt_s));
@@ -261,12 +261,12 @@ tcpfair.packets = (() => {
       }
     }
 
-    /** The recording of a stretch; null when it is no longer wanted. Throws a line when it would take too long. */
+    /** The recording of a stretch; null when it was cancelled. Throws an Error of one line when it would take too long. */
     async recorded(scenario, { from_s, length_s, seed = 1 }, isWanted) {
       const { flows } = scenario;
       if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
       const until_s = from_s + length_s;
-      scenario.sample_s = scenario.duration_s; // samples are of no use here
+      scenario.sample_s = scenario.duration_s; // samples are not needed here
       const pktsPerS = scenario.capacity_bps / (8 * scenario.wire_bytes);
       if (pktsPerS * from_s > HEAVY_PKTS) throw new Error(`from: ${short(pktsPerS * from_s, 2)} packets come before this stretch; take an earlier start`);
       const session = await tcpfair.openRaw(scenario, seed);
@@ -288,7 +288,7 @@ tcpfair.packets = (() => {
       }
     }
 
-    /** Nothing of an older run stays in sight. */
+    /** Shows why there is no recording, and removes that of an older run. */
     refuse(text) {
       this.play(false);
       this.recording = null;
@@ -318,7 +318,7 @@ tcpfair.packets = (() => {
       }
     }
 
-    /** When nothing of a packet is to be seen any more. */
+    /** Time at which a packet is no longer visible. */
     endOf(packet) {
       if (packet.lost === "queue") return packet.enter_s + this.fade(packet);
       if (packet.lost) return packet.leave_s + this.fade(packet);
@@ -583,7 +583,7 @@ tcpfair.packets = (() => {
       this.net.text(flow < 0 ? "s" : String(flow + 1), x, y + 0.5, this.back, "center", "bold 10px");
     }
 
-    /** Where on the canvas: the lower half is the upper one in a mirror. */
+    /** Position on the canvas: the lower half mirrors the upper one. */
     spot(flow, place, part, lower) {
       const { x, width } = this.net_;
       const [own, middle] = [this.laneY(flow, lower), this.middleY(lower)];

@@ -1,5 +1,5 @@
 /**
- * What each plot shows of a run: its lines, its range, and what is drawn beside the lines.
+ * The plots: their lines, ranges and other marks.
  *
  * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for what is of all flows; y has null where nothing is.
  * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U. `spread(run, side)`
@@ -61,7 +61,7 @@ tcpfair.panels = (() => {
 
   const fromZero = (low, high) => [0, high > 0 ? high * 1.06 : 1];
 
-  /** What waited behind a hole arrives in order at once, at many times the link's rate: that may leave the plot. */
+  /** Data behind a hole is delivered at once, at many times the link's rate; such peaks may exceed the plot. */
   const aboutTheLink = (low, high, sides) => fromZero(low, Math.min(high, 1.2 * Math.max(...sides.map((side) => tcpfair.analysis.ceilingMbps(side.of.scenario)))));
 
   const PANELS = [

@@ -1,5 +1,5 @@
 /**
- * What a reader brings: a scenario in YAML or JSON, as `./reproduce digest` takes it; the JSON of iperf3; or a log of `ss -tin` with a
+ * Reads pasted text and dropped files: a scenario in YAML or JSON, as `./reproduce digest` takes it; the JSON of iperf3; or a log of `ss -tin` with a
  * time before each poll. Each mistake is reported in one line.
  */
 "use strict";

@@ -6,7 +6,7 @@ tcpfair.picker = (() => {
   const { choice } = tcpfair.inputs;
   const { compact, leaves } = tcpfair.scenarios;
 
-  /** How the axes of grids are read: name and unit; or a key and these. */
+  /** Labels of the grid axes: name and unit; or a key and a label. */
   const AXES = {
     ...{ protocol: "Protocol", rtt_ms: ["RTT, ms", "RTT of the experiment, ms"], loss_rate: "Loss rate", buffer_pkts: "Buffer, packets", buffer_bytes: "Buffer, bytes" },
     ...{ buffer_bdp: "Buffer, BDP", traffic: "Background", jitter_s: "Jitter, s", ack_every: "Packets per ACK", access_bps: "Own link, b/s" },

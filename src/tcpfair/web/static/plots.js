@@ -1,7 +1,7 @@
 /**
  * The plots, with a shared cursor and zoom; compared sides are in one plot: A solid, B dashed.
  *
- * Colours go by flow, six of them that readers with any colour vision can tell apart; then the line is dashed, then dotted.
+ * Each flow has one of six colours, which are distinct with any colour vision; further flows are dashed, then dotted.
  */
 "use strict";
 
@@ -10,20 +10,20 @@ tcpfair.plots = (() => {
   const { marksOf } = tcpfair.plane;
   const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
   const DASHES = [[], [7, 4], [2, 3]];
-  const FLOWS_DRAWN = 28; // lines beyond are not told apart
+  const FLOWS_DRAWN = 28; // more lines cannot be distinguished
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
-  const FLOWS_TOLD = 6; // values that are read out at the cursor
-  const SPREAD_FLOWS = 4; // with more the bands would cover each other
+  const FLOWS_TOLD = 6; // values in the text of the cursor
+  const SPREAD_FLOWS = 4; // bands of more flows would overlap
   const ZOOM = 0.7;
   const DASH_OF_B = [6, 3];
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colourOf = (n) => (n === null ? style("--ink") : style(`--flow-${n % COLOURS}`));
   const dashOf = (n) => DASHES[Math.floor((n ?? 0) / COLOURS) % DASHES.length];
-  /** Look of a line of the side in this place. */
+  /** The style of a line of the side at this place. */
   const lookOf = (line, place) => line.recorded ? { stroke: style("--ink"), width: 2.2, dash: [1, 4] } : ({ stroke: colourOf(line.flow), width: place ? 1.8 : 1.4, dash: [...(place ? DASH_OF_B : []), ...dashOf(line.flow ?? (line.dash || 0) * COLOURS)] });
 
-  /** A short line as flow n is drawn. */
+  /** The legend line of flow n. */
   const swatch = (n, dash = dashOf(n)) =>
     svg("svg", { class: "swatch", viewBox: "0 0 26 8", "aria-hidden": "true" },
       svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: flowColour(n), "stroke-dasharray": dash.join(" ") }));
@@ -45,9 +45,9 @@ tcpfair.plots = (() => {
 
     const inSight = () => zoom || spanS;
     const panelOf = (key) => tcpfair.panels.PANELS.find((panel) => panel.key === key);
-    /** Those cells that have a plot. */
+    /** The cells with a plot. */
     const plotted = () => [...cells.values()].filter(({ plot }) => plot);
-    /** Those that have something to show. */
+    /** The cells with lines. */
     const drawn = () => [...cells.values()].filter(({ of }) => of.length);
 
     function scaleTime(plot) {
@@ -78,7 +78,7 @@ tcpfair.plots = (() => {
       setZoom([middle - (middle - low) * factor, middle + (high - middle) * factor]);
     }
 
-    /** By a share of what is in sight: -1 is one width to the left. */
+    /** Moves the visible range by a share of its width; -1 is one width to the left. */
     function moveBy(share) {
       const [low, high] = inSight();
       const width = high - low;
@@ -95,7 +95,7 @@ tcpfair.plots = (() => {
       onCursor(tS);
     }
 
-    /** The cursor of a plot as a slider's value, for those who hear the page. */
+    /** The cursor of a plot as the value of a slider, for screen readers. */
     function tellCursor() {
       const [low, high] = inSight();
       for (const { node, panel } of drawn()) {
@@ -202,7 +202,7 @@ tcpfair.plots = (() => {
       return k ? [line.tS[k], line.y[k]] : null;
     }
 
-    /** The thing that a tour points at: a ring around it, and words. */
+    /** Draws a ring and a label at what a tour points at. */
     function drawPointed(plot, cell) {
       const place = placeOf(pointed.to, cell.of[0]);
       if (!place) return;
@@ -396,7 +396,7 @@ tcpfair.plots = (() => {
 
     const drawPlanes = () => drawn().filter(({ panel }) => panel.plane).forEach(drawPlane);
 
-    /** Rows and cells for what is to be shown; those that are there stay. */
+    /** Creates rows and cells of the shown panels; existing ones are kept. */
     function layOut() {
       const wanted = [...shown].map(panelOf);
       const shape = wanted.map((panel) => panel.key).join() + sides.length;
@@ -449,7 +449,7 @@ tcpfair.plots = (() => {
       drawPlanes();
     }
 
-    /** What is of older settings is dimmed. */
+    /** Dims what is of older settings. */
     function dim() {
       for (const cell of cells.values()) dimCell(cell);
     }
@@ -468,7 +468,7 @@ tcpfair.plots = (() => {
       return key === "plane" ? "needs two flows, or flows of two protocols" : "needs two flows";
     }
 
-    /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */
+    /** Draws the sides that have a result. Zoom and cursor are kept as far as possible. */
     function show(next) {
       sides = next;
       if (!sides.length) return;
@@ -490,7 +490,7 @@ tcpfair.plots = (() => {
       if (sides.length) redraw();
     }
 
-    /** Redraws everything: other colours or another width. */
+    /** Redraws everything after a change of colours or width. */
     function rebuild() {
       container.dataset.shape = "";
       if (sides.length) redraw();

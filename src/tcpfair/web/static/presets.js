@@ -8,7 +8,7 @@
 tcpfair.presets = (() => {
   const m = tcpfair.measures;
   const { copy } = tcpfair.scenarios;
-  const SAMPLES_DRAWN = 1200; // at least about so many, where the paper's own sampling is coarser
+  const SAMPLES_DRAWN = 1200; // at least about this number, if the paper's own sampling is coarser
   const LEAST_SAMPLE_S = 0.01;
 
   const experimentOf = (schema, preset) => schema.presets[preset.paper][preset.experiment];
@@ -24,7 +24,7 @@ tcpfair.presets = (() => {
     return Number((scenario.sample_s / (parts.pop() || 1)).toPrecision(12));
   }
 
-  /** What the page takes for measured when no paper says it: parameters of `analysis` under the papers' names. */
+  /** Default parameters of `analysis` for a scenario without a paper. */
   function freeAnalysis(scenario) {
     const lastStartS = Math.max(0, ...scenario.flows.map((flow) => flow.start_s || 0));
     const fromS = Math.min(Math.ceil(lastStartS), scenario.duration_s / 2);
@@ -105,7 +105,7 @@ tcpfair.presets = (() => {
     sd: (x) => m.deviation(m.known(x)),
     cv: (x) => m.coefficientOfVariation(m.known(x)),
   };
-  /** How a number that takes several runs is called. */
+  /** Names of statistics over several runs. */
   const SCATTER = { sd: "standard deviation over runs", cv: "standard deviation over mean, of runs" };
 
   /**

@@ -1,4 +1,4 @@
-// A short stretch of a run, packet by packet: what became of every packet, and what every event did.
+// Records a short stretch of a run, packet by packet: the fate of each packet and the effect of each event.
 //
 // The engine keeps no packets: a bottleneck is a time at which it is free again, a flow a ring of arrivals. But whatever
 // happens is written into these records, so it is enough to stop after every event and to look at what was appended.
@@ -159,7 +159,7 @@
         else packet.heard_s = outcome.arrival_s;
         if (outcome.lost) event.dropped.push(packet);
         (outcome.lost ? row.hidden : row.flying).push(packet);
-        if (outcome.lost && outcome.again === DUPLICATE) row.hidden.pop(); // nobody misses it
+        if (outcome.lost && outcome.again === DUPLICATE) row.hidden.pop(); // the sender does not miss a copy
         to.push(packet);
       }
       // onto the access link
@@ -305,7 +305,7 @@
     return session;
   };
 
-  /** Where a packet is at `t_s`: [place, part of the way through it, 0 to 1]; null before it was sent and after its ACK was heard. */
+  /** Where a packet is at `t_s`: [place, part of the way through it, 0 to 1]; null before it was sent and after its ACK was received. */
   tcpfair.placeOf = (packet, t_s, service_s) => {
     if (t_s < packet.sent_s) return null;
     const through = (from, to) => (to > from ? Math.min(Math.max((t_s - from) / (to - from), 0), 1) : 1);
@@ -316,7 +316,7 @@
     if (t_s < packet.leave_s) return ["link", through(packet.leave_s - service_s, packet.leave_s)];
     if (packet.lost) return ["dropped", t_s - packet.leave_s];
     if (t_s < packet.land_s) return ["forward", through(packet.leave_s, packet.land_s)];
-    if (packet.two_way) return null; // its ACK has a life of its own
+    if (packet.two_way) return null; // its ACK is an own packet
     if (t_s < packet.heard_s) return ["back", through(packet.land_s, packet.heard_s)];
     return t_s < packet.acked_s ? ["back", 1] : null;
   };

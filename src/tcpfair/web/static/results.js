@@ -1,6 +1,6 @@
 /**
- * What has come out, in words and tables: the main numbers, the values at the cursor, print beside the live run, all
- * measures, the epochs, several seeds.
+ * Results as text and tables: main numbers, values at the cursor, published values next to the run, all measures, epochs,
+ * several seeds.
  */
 "use strict";
 
@@ -29,7 +29,7 @@ tcpfair.results = (() => {
 
   const CASES = { A: "all flows unfair", B: "some fair, some unfair", C: "some exactly fair, some unfair", D: "all at or above fair", E: "all exactly fair" };
 
-  /** The numbers that matter most: [name, value, what it says]. */
+  /** The main numbers: [name, value, explanation]. */
   function mainNumbers(side) {
     const several = side.run.flows.length > 1;
     const weighted = several && side.weights.state === "ready";
@@ -48,7 +48,7 @@ tcpfair.results = (() => {
     ].filter(Boolean);
   }
 
-  /** Them to unfold, each with what it says; those of two sides beside each other. */
+  /** The main numbers to unfold, with explanations; two sides next to each other. */
   function tiles(sides) {
     const all = sides.map((side) => new Map(mainNumbers(side).map(([name, ...rest]) => [name, rest])));
     const names = [...new Set(all.flatMap((of) => [...of.keys()]))];
@@ -72,7 +72,7 @@ tcpfair.results = (() => {
   const percent = (share) => `${fixed(100 * share, 0)} %`;
   const EVEN = 0.05; // shares that differ by less from equal ones
 
-  /** The run in a sentence, worked out from its result: who gets how much, and what sets the flows apart. */
+  /** The result in a sentence: the share of each flow, and what distinguishes the flows. */
   function sentence(side) {
     const { run, result } = side;
     const means = run.foreground.map((_, k) => valueOf(side, "throughput_mean", k + 1));
@@ -148,13 +148,13 @@ tcpfair.results = (() => {
       now ? null : again);
   }
 
-  // --- Print beside the live run --------------------------------------------------------------------------------------
+  // --- Published values and the run --------------------------------------------------------------------------------------
 
   const exhibitText = (id) => id.replace(/^[a-z]+[0-9]*\./, "").replace(/^fig(?=\d)/, "figure ").replace(/^table(?=\d)/, "table ").replace(/^sec-/, "section ");
 
-  const open = new Set(); // parts that a reader has unfolded
+  const open = new Set(); // unfolded parts
 
-  /** The printed numbers of the preset, with what this run and, where there are some, several seeds give. */
+  /** The published values of the preset, next to this run and, if available, several seeds. */
   function printTable(schema, side) {
     const numbers = tcpfair.presets.printedAt(schema, side.of.preset);
     if (!numbers.length) return null;
@@ -222,7 +222,7 @@ tcpfair.results = (() => {
     );
   }
 
-  /** What the flows get in the self-runs, and the weights that each rule makes of it. */
+  /** Throughputs of the flows in the self-runs, and the weights by each rule. */
   function weightsTable(side, of) {
     const { ofSelf } = side.weights;
     const rules = Object.keys(m.WEIGHT_RULES);

@@ -1,5 +1,5 @@
 /**
- * Which runs are simulated when: the latest settings of each side, its self-runs for the NRU weights, several seeds.
+ * Schedules simulations: the latest settings of each side, its self-runs for the NRU weights, several seeds.
  *
  * A side is {name, scenario, seed, preset, measuring}; results are kept beside it:
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
@@ -19,10 +19,10 @@ tcpfair.runs = (() => {
   const SELF_RUNS = "self-runs for the weights";
 
   const packets = ({ scenario, seed }) => JSON.stringify([scenario, seed]);
-  /** Whether a result of a side, its last one or a part of the next, is one of its settings as they are. */
+  /** Whether a result of a side, or a part of the next one, is of the current settings. */
   const isCurrent = (side, of = side.of) => Boolean(of) && packets(of) === packets(side);
 
-  /** Every group of measures that says something about a scenario that no paper asks about. */
+  /** The groups of measures of a side; without a preset, all that apply to the scenario. */
   function groupsOf(schema, side) {
     if (side.preset) {
       const asked = tcpfair.presets.experimentOf(schema, side.preset).measures || [];
@@ -83,7 +83,7 @@ tcpfair.runs = (() => {
       await after?.();
     }
 
-    /** The next run of a side. One that is under way is given up once something of it has been seen. */
+    /** Requests the next run of a side. A run in progress is cancelled once a part of it has been drawn. */
     function ask(side) {
       side.wanted = true;
       lab.changed(side, "progress");
@@ -112,7 +112,7 @@ tcpfair.runs = (() => {
       await weigh(side, (planned) => side.wanted || selfRuns(side, planned, job, false));
     }
 
-    /** Measures a side, with weights from self-runs that are there; `otherwise` is for those that are not. */
+    /** Measures a side, with weights from finished self-runs; `otherwise` is called if some are missing. */
     async function weigh(side, otherwise) {
       const planned = plannedSelfRuns(side);
       side.weights = { state: "none", values: null, ofSelf: null, note: "" };
@@ -134,7 +134,7 @@ tcpfair.runs = (() => {
       return void weigh(side, (planned) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, planned, job, false)));
     }
 
-    /** A job that a side can have once it has a result and no other job; of several that wait the last. */
+    /** Starts a job once the side has a result and no other job; of several waiting jobs, the last. */
     async function inIdle(side, what, work) {
       if (side.job || !side.result) side.after = () => inIdle(side, what, work);
       else await inJob(side, what, work);
@@ -184,7 +184,7 @@ tcpfair.runs = (() => {
       return { key: JSON.stringify([{ ...own, flows: plain }, ownSeed, windowS]), scenario: own, seed: ownSeed, windowS, inOrder: false };
     }
 
-    /** From the self-runs to the weights by the rule that is chosen. */
+    /** Sets the weights from the self-runs, by the chosen rule. */
     function combine(side, planned) {
       const starts = side.run.flows.map((flow) => flow.start_s || 0);
       const inOrder = planned[0].runs[0].inOrder;
@@ -198,7 +198,7 @@ tcpfair.runs = (() => {
       side.weights = { state: "ready", values, ofSelf: placed, note };
     }
 
-    /** Runs what is missing of the self-runs; `asked` when a reader wants them however long they take. */
+    /** Simulates the missing self-runs; `asked`: a reader requests them even if they are long. */
     async function selfRuns(side, planned, job, asked) {
       if (!planned.length) return;
       const missing = new Map(planned.flatMap(({ runs }) => runs).filter((run) => !selfMeans.has(run.key)).map((run) => [run.key, run]));
@@ -219,7 +219,7 @@ tcpfair.runs = (() => {
       lab.changed(side, "result");
     }
 
-    /** The self-runs that were too long to be started by themselves. */
+    /** Starts the self-runs that were too long to start automatically. */
     const askSelfRuns = (side) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, plannedSelfRuns(side), job, true));
 
     // --- Several seeds ------------------------------------------------------------------------------------------------

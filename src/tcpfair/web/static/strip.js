@@ -1,4 +1,4 @@
-/** The network in a strip: senders with their windows, the queue, the link, and what each flow has of it, at a time or on average. */
+/** A drawing of the network: senders with windows, queue, link and each flow's rate, at the cursor or on average. */
 "use strict";
 
 tcpfair.strip = (() => {

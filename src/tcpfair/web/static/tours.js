@@ -10,7 +10,7 @@ tcpfair.tours = (() => {
   const { asked, values, holds, judged, judgedCurve, stretchOf } = tcpfair.findings;
   const LANDING = ["flow 2 rtt_s", "buffer"];
   let root, known, place; // place: {tour, step} or null
-  let sketch = null; // what is drawn in this step: {digest, drawn, isOpen}
+  let sketch = null; // the curve of this step: {digest, drawn, isOpen}
 
   /** Texts of tours.yaml are this project's own and were escaped when the page was built. */
   function html(text, className) {
@@ -48,11 +48,11 @@ tcpfair.tours = (() => {
   /** The sides whose results are of the settings as they are, by name. */
   const current = () => Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
 
-  /** Puts the numbers of the sides' runs into a part of the step; `far`: those of other runs, too. */
+  /** Fills in the numbers of the sides' runs in a part of the step; `far`: those of other runs, too. */
   async function fill(box, far) {
     const step = stepAt();
     const sides = current();
-    if (!step || !sides.A || !box.isConnected) return; // an answer may tell that it was unfolded after its step has gone
+    if (!step || !sides.A || !box.isConnected) return; // the event of an unfolded answer may come after its step was closed
     const names = [...box.querySelectorAll("data.live")].map((node) => node.value);
     const judged = box.matches(".tour-answer") ? Object.keys(step.numbers) : names;
     const wanted = Object.fromEntries(Object.entries(step.numbers).filter(([name]) => judged.includes(name)));
@@ -78,7 +78,7 @@ tcpfair.tours = (() => {
     for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box, true);
     if (stepAt().draw) sketchOver(stepAt());
     const answer = root.querySelector(".tour-answer");
-    if (answer.open) fill(answer, true).catch(() => {}); // a run that fails is told above the plots
+    if (answer.open) fill(answer, true).catch(() => {}); // the error of a run is shown above the plots
   }
 
   // ---------------------------------------------------------------- predictions
@@ -220,7 +220,7 @@ tcpfair.tours = (() => {
       ),
     );
     if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with a dotted underline are means over many runs with the settings as shipped.");
-    document.body.classList.toggle("covering", Boolean(step.draw)); // until the curve can be covered by itself
+    document.body.classList.toggle("covering", Boolean(step.draw)); // until the curve alone can be covered
     if (applies) apply(step);
     tcpfair.lab.named(own, step.controls);
     tcpfair.lab.point(step.stretch ? null : step.point);
@@ -270,7 +270,7 @@ tcpfair.tours = (() => {
     root.querySelector(`[data-key=${by}]`)?.click();
   }
 
-  /** Escape leaves a tour; within an answer that is unfolded it folds that away, as everywhere. */
+  /** Escape leaves a tour; within an unfolded answer it folds the answer. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !place || event.target.closest("details[open]")) return;
     event.preventDefault();
