@@ -237,7 +237,7 @@ def test_replicates_are_added_until_the_budget_is_spent(layout, monkeypatch, cap
 @pytest.mark.parametrize("arguments", [["--run", "ns2"], ["--count", "0"]])
 def test_a_draw_goes_alone(layout, capsys, arguments):
     assert main(["validate", "--random", "7", *arguments]) == 1
-    assert capsys.readouterr().err.startswith("error: --random: takes a seed of 0 or more")
+    assert capsys.readouterr().err.startswith("error: --random: requires a seed of 0 or more")
 
 
 # --- a verdict on each dumbbell ---------------------------------------------------------------------------------------

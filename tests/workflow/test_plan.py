@@ -117,7 +117,7 @@ def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(ro
         find_exhibit(make_plan(root).papers, spelling)
 
 
-BESIDE = "beside the figures of a paper: papers=bhatti2009 or papers=kozu2014"
+BESIDE = "next to the figures of a paper: papers=bhatti2009 or papers=kozu2014"
 REFUSED = {
     "source: .*'bundled', 'engine' or 'raw'": {"source": "ns2"},
     "smoke: requires source engine; 'bundled' simulates nothing": {"source": "bundled", "smoke": True},
@@ -199,7 +199,7 @@ def test_the_refusal_says_which_value_makes_the_difference(root):
         ship(make_plan(root), experiment)
     make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
     edit(root / PAPER, "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
-    with pytest.raises(InputError, match=r"settings.buffer_pkts 10 -> 20.* ./reproduce simulates what is missing"):
+    with pytest.raises(InputError, match=r"settings.buffer_pkts 10 -> 20.* ./reproduce simulates them"):
         make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
 
 

@@ -260,7 +260,7 @@ def test_a_paper_shows_a_recording_beside_its_figure_and_sends_others_away(tmp_p
     with pytest.raises(InputError, match="is like kozu2014's experiment; open that paper's notebook"):
         open_paper("bhatti2009", trace=str(unlike.path)).beside()
     assert open_paper("bhatti2009").beside().empty
-    assert "./reproduce import brings it there" in capsys.readouterr().out
+    assert "after ./reproduce import" in capsys.readouterr().out
 
 
 def test_trace_yaml_names_self_pairs_and_they_must_be_alike(tmp_path):
