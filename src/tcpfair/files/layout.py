@@ -32,6 +32,7 @@ LEDGER_TABLES = (
     "readings",
     "yardsticks",
     "ns2",
+    "guest",
     "agreement",
     "changes",
     "assumptions",
@@ -94,6 +95,11 @@ class Layout:
     @property
     def validation_config(self) -> Path:
         return self.config / "validation.yaml"
+
+    @property
+    def guest_clauses(self) -> Path:
+        """The papers' clauses at a size that a Linux kernel in QEMU can run, by source."""
+        return self.data / "reference" / "guest.csv"
 
     @property
     def validated(self) -> Path:

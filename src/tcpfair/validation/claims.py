@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError, unknown
+from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
-from tcpfair.runs.ensemble import Change, load
+from tcpfair.runs.ensemble import FURTHER, Change, load
 from tcpfair.runs.ensemble_table import as_measured
 from tcpfair.validation import papers
 from tcpfair.validation.campaign import Part
@@ -111,6 +112,11 @@ def _full(layout: Layout, scaled: Scaled) -> dict[str, pd.DataFrame]:
     """The paper's further runs at the points of the plan."""
     paper = load_paper(layout.paper_config(scaled.paper))
     further = further_runs(layout, paper)
+    if further.empty:
+        name = f"{scaled.paper}{FURTHER}"
+        raise InputError(
+            f"data/ensemble/{name}: missing or made by other code; ./reproduce ensemble {name} makes it anew"
+        )
     found = {}
     for name, experiment in scaled.whole.experiments.items():
         table = as_measured(further[further["experiment"] == name], paper.experiments[name])
@@ -181,6 +187,11 @@ def differs(by_source: Mapping[str, Decided]) -> str:
     if outcome.get(FULL) != contrary[guest]:
         return ""
     return SIZE if outcome.get(SCALED) == guest else KERNEL if outcome.get(AS_KERNEL) == guest else CHANCE
+
+
+def ship(layout: Layout, found: Compared) -> None:
+    """Write the clauses where the ledger reads them."""
+    write_whole(layout.guest_clauses, found.clauses.to_csv(index=False, float_format="%.4g", lineterminator="\n"))
 
 
 def discussions(layout: Layout, known: Sequence[str]) -> dict[str, str]:

@@ -66,6 +66,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "readings": readings.reading_table(layout, held, numbers, ensembles["ensemble_numbers"], _plans(layout)),
         "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
+        "guest": guest_table(layout, papers),
         "agreement": agreement_table(ns2),
         "changes": changes,
         "assumptions": assumptions.assumptions(papers),
@@ -272,6 +273,17 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
     table["paper"] = table["exhibit"].str.partition(".")[0]
     columns = ["setting", "ns2", "reproduced", "printed", "tolerance", "within_reproduced", "within_ns2", "note"]
     return table[["paper", *IDENTITY, *columns]]
+
+
+def guest_table(layout: Layout, papers: Iterable[str]) -> pd.DataFrame:
+    """What a Linux kernel in virtual time says of the papers' clauses, at a size that it can run, beside the engine.
+
+    Columns of `tcpfair.validation.claims.CLAUSES`; no rows in a checkout without them.
+    """
+    if not layout.guest_clauses.is_file():
+        return pd.DataFrame(columns=["paper", "id", "clause"])
+    table = pd.read_csv(layout.guest_clauses, dtype=str, keep_default_na=False)
+    return table[table["paper"].isin(list(papers))]
 
 
 def agreement_table(ns2: pd.DataFrame) -> pd.DataFrame:

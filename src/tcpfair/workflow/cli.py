@@ -461,7 +461,7 @@ def _validate(given: argparse.Namespace) -> int:
             try:
                 validate.run_tool(layout, given.tool, given.experiments, *how, given.yes)
             finally:  # of what succeeded
-                checksums.update(layout.data, [layout.validated])
+                checksums.update(layout.data, [layout.validated, layout.guest_clauses])
     return 0
 
 

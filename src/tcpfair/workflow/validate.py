@@ -17,7 +17,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import outputs, shards
-from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, papers, recordings, shipped
+from tcpfair.validation import agreement, campaign, chance, claims, comparison, drawn, page, papers, recordings, shipped
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import (
     ENGINE,
@@ -161,6 +161,11 @@ def run_tool(
                 say(f"written   {shipped.folder(layout, tool).relative_to(layout.root)}/{name}.csv")
                 place = campaign.store_of(layout) / kind / tool / name
                 shards.discard_others(place, {part.file for part in own})
+    if set(plans) & set(chosen):
+        engine = papers.engine_parts(layout, plans)
+        _make(layout, [part for part in engine if not part.is_kept()], cores, profile, say=say)
+        claims.ship(layout, claims.compare(layout, engine))
+        say(f"written   {layout.guest_clauses.relative_to(layout.root)}")
 
 
 def chosen_experiments(

@@ -23,6 +23,12 @@ _NO_SENTENCE = {
     "pending": "Its experiment is not built.",
     "failed": "Its test failed.",
 }
+# sources of the ledger's table `guest`, in the words of the report
+_AT_SMALL_RATES = (
+    ("scaled", "the engine"),
+    ("as_kernel", "the engine with the rules of Linux 6.1"),
+    ("guest", "Linux 6.1"),
+)
 _OTHER_VERDICT = "The recorded reason is for a different verdict."
 
 
@@ -62,9 +68,11 @@ def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Caus
     """The claims of one paper, in its order."""
     verdicts = of_paper(ledger["claims"], paper).set_index("id").to_dict("index")
     settings = _settings(ledger, paper)
+    kernel = {(row["id"], row["clause"]): row for row in of_paper(ledger["guest"], paper).to_dict("records")}
     clauses: dict[str, list[ClauseView]] = {}
     for row in of_paper(ledger["clauses"], paper).to_dict("records"):
-        clauses.setdefault(row["id"], []).append(_clause(row, settings.get((row["id"], row["clause"]), "")))
+        place = row["id"], row["clause"]
+        clauses.setdefault(row["id"], []).append(_clause(row, settings.get(place, ""), kernel.get(place)))
     views = []
     for claim in chain.claims[paper]:
         row, found = verdicts[claim.id], clauses.get(claim.id)
@@ -88,8 +96,8 @@ def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Caus
     return views
 
 
-def _clause(row: dict[str, str], settings: str) -> ClauseView:
-    """A row of the ledger's clauses as sentences with units."""
+def _clause(row: dict[str, str], settings: str, kernel: dict[str, str] | None = None) -> ClauseView:
+    """A row of the ledger's clauses as sentences with units; ``kernel`` is that of its table ``guest``."""
     value, low, high = (three_digits(row[name]) for name in ("value", "low", "high"))
     unit = f" {row['unit']}" if row["unit"] else ""
     at = f" at {row['cell']}" if row["cell"] else ""
@@ -104,6 +112,10 @@ def _clause(row: dict[str, str], settings: str) -> ClauseView:
         parts.append(f"It shows in {_part_of(float(row['single_share']), int(row['n_single']))} single runs.")
     if settings:
         parts.append(f"Among the settings of the unstated values it {settings}.")
+    if kernel:
+        at_size = ((name, kernel[f"{source}_outcome"], kernel[f"{source}_value"]) for source, name in _AT_SMALL_RATES)
+        said = [f"{name} {outcome} ({three_digits(value)})" for name, outcome, value in at_size if outcome]
+        parts.append(f"At a rate that a Linux kernel in virtual time can run: {'; '.join(said)}.")
     return ClauseView(row["outcome"], row["says"], " ".join(parts))
 
 
