@@ -118,7 +118,7 @@ PARAMS = [
 
 @pytest.mark.parametrize("name, param", PARAMS)
 def test_vectors_notice_a_changed_parameter(name, param):
-    changed = 1.0 - param.default if param.unit == "0 or 1" else 2.0 * param.default
+    changed = 1.0 - param.default if param.unit in ("0 or 1", "0 to 2") else 2.0 * param.default
     with pytest.raises(AssertionError):
         for steps in read(name).values():
             play(name, steps, rules_of(name), **{param.name: changed})

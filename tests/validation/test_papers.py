@@ -190,6 +190,6 @@ def test_shipped_runs_are_those_of_the_plans():
     wanted = {spec.key for part in papers.guest_parts(LAYOUT, papers.plans(LAYOUT)) for spec in part.specs}
     assert set(about["runs"]) == set(samples["key"]) <= wanted
     assert about["tool"].startswith("Linux 6.") and about["code"] == guest.source_hash()
-    # goodput in a run's second half is that of a full link
+    # goodput in a run's second half is that of a full link, and of a queue of 200 ms that a read ends
     late = samples[samples["t_s"] > 30].groupby("key")["delivered_bytes"].sum() * 8 / 30
-    assert late.between(0.8 * 10e6 * 1448 / 1514, 1.001 * 10e6 * 1448 / 1514).all()
+    assert late.between(0.8 * 10e6 * 1448 / 1514, 1.005 * 10e6 * 1448 / 1514).all()

@@ -7,7 +7,7 @@ packets). With whole windows (``f.whole``) its distance and the ACKs per packet 
 same steps.
 
 Linux 6 compensates delayed ACKs twice: its steps count acknowledged packets (``tcp_cong_avoid_ai``), and are divided by the
-estimate of packets per ACK as well (``linux_ack_counting`` of 2).
+estimate of packets per ACK as well (``linux_ack_counting`` of 2, with whole windows only).
 
 The module of Linux 2.6.13 differs in three places, none of which is modelled: 32 packets for ``bic_S_max`` (16 since
 commit 450b5b18 of November 2005); a lost parenthesis in max probing, after which the window stops four packets past

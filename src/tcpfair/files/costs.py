@@ -18,7 +18,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 
 PLANNED_PKTS_PER_S = (
-    30e6  # of one core, where nothing was measured on this machine; most experiments have 25 to 50 million
+    30e6  # of one core, before any measurement on this machine; 25e6 to 50e6 for most experiments
 )
 _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10

@@ -276,7 +276,7 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
 
 
 def guest_table(layout: Layout, papers: Iterable[str]) -> pd.DataFrame:
-    """What a Linux kernel in virtual time says of the papers' clauses, at a size that it can run, beside the engine.
+    """The papers' clauses on a Linux kernel in virtual time, at a size that it can run, and in the engine.
 
     Columns of `tcpfair.validation.claims.CLAUSES`; no rows in a checkout without them.
     """
