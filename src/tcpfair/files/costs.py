@@ -17,9 +17,7 @@ from pathlib import Path
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 
-PLANNED_PKTS_PER_S = (
-    30e6  # of one core, before any measurement on this machine; 25e6 to 50e6 for most experiments
-)
+PLANNED_PKTS_PER_S = 30e6  # of one core, before any measurement on this machine; 25e6 to 50e6 for most experiments
 _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10
 _START_S = 4.0  # CPU time of a job in addition to its simulations: Python, its libraries, the trace
