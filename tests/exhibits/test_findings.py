@@ -121,7 +121,7 @@ def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
     assert [line.get_xdata()[0] for line in crosses] == [pytest.approx(np.log(6) / np.log(40))]
     assert findings.testbed("kozu2014").data.startswith(b"\x89PNG")
     assert findings.testbed("ogura").startswith("No ensemble of ogura is shipped; ./reproduce ensemble ogura")
-    assert "has no number in print" in findings.testbed("kozu2014", "H1")
+    assert "has no number of the paper" in findings.testbed("kozu2014", "H1")
     table = findings.table("ensemble_testbed").assign(low=np.nan, high=np.nan)
     table.to_csv(findings.layout.ledger / "ensemble_testbed.csv", index=False)
     assert findings.testbed("kozu2014") == "kozu2014: 2 settings carry the weight, too few for an interval."

@@ -7,6 +7,7 @@ import hashlib
 import math
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -158,6 +159,17 @@ def test_a_missing_program_is_one_line_with_its_package(monkeypatch):
     monkeypatch.setattr(image.shutil, "which", lambda *_, **__: None)
     with pytest.raises(InputError, match="guest: tc is not installed: apt install iproute2"):
         image.tool("tc")
+
+
+def test_a_guest_that_uses_too_much_cpu_is_ended_in_one_line(monkeypatch, tmp_path):
+    program, root = tmp_path / "qemu", tmp_path / "root"
+    program.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    program.chmod(0o755)
+    root.write_bytes(b"")
+    monkeypatch.setattr(guest.image, "image", lambda: SimpleNamespace(root=root, kernel=root))
+    monkeypatch.setattr(guest.image, "tool", lambda name: str(program))
+    with pytest.raises(InputError, match="^guest: no result after 1 s of CPU: QEMU hangs$"):
+        guest.output("", seed=1, patience_s=1)
 
 
 def test_a_damaged_package_is_not_unpacked(monkeypatch, tmp_path):

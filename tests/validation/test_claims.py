@@ -135,3 +135,10 @@ def test_shipped_clauses_are_those_of_the_shipped_runs_and_contradictions_are_di
     shipped = pd.read_csv(LAYOUT.guest_clauses)[list(found)]
     assert found.astype(str).equals(shipped.astype(str))
     assert contradicted <= set(claims.discussions(LAYOUT, found["id"].to_list()))
+
+
+def test_a_stale_ensemble_is_one_line(monkeypatch):
+    scaled = papers.plans(LAYOUT)["bhatti2009"]
+    monkeypatch.setattr(claims, "further_runs", lambda *_: pd.DataFrame(columns=["experiment"]))
+    with pytest.raises(InputError, match="^data/ensemble/bhatti2009_runs: missing or made by other code"):
+        claims._full(LAYOUT, scaled)

@@ -137,6 +137,16 @@ def test_summary_counts_what_the_tables_hold(table, summary):
     assert shares.to_numpy() == pytest.approx(1)
 
 
+def test_the_kernel_answers_clauses_of_requested_papers_only(checkout, tmp_path):
+    layout = Layout(tmp_path)
+    assert ledger.guest_table(layout, PAPERS).empty  # without the file
+    layout.guest_clauses.parent.mkdir(parents=True)
+    layout.guest_clauses.write_text(
+        "paper,id,clause,guest_outcome\nogura,ogura.c01,a,holds\nha2006,ha2006.c01,b,open\n"
+    )
+    assert ledger.guest_table(layout, ["ha2006"])["id"].tolist() == ["ha2006.c01"]
+
+
 def test_ns2_is_compared_over_the_same_cells(table):
     # ns-2 misses table VIII at 125 ms only: 0.14 against 0.22
     agreement = table("agreement").set_index(["exhibit", "setting"])

@@ -173,7 +173,7 @@ class Findings:
         if own.empty:
             if not (self.table("ensemble_papers")["paper"] == paper).any():
                 return f"No ensemble of {paper} is shipped; ./reproduce ensemble {paper} simulates one."
-            return f"The ensemble of {paper} has no number in print, so no testbed can be inferred."
+            return f"The ensemble of {paper} has no number of the paper, so no testbed can be inferred."
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
         of = self.table("ensemble_papers")

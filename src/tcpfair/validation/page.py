@@ -24,7 +24,7 @@ from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS
 from tcpfair.verdicts.report.marks import Bar, bar_of
 from tcpfair.verdicts.report.pages import data_uri, write_page
-from tcpfair.verdicts.report.words import MINUS
+from tcpfair.verdicts.report.words import MINUS, SOURCES
 
 EXPLAINED = "explained"
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NO_VALUE)
@@ -33,12 +33,7 @@ LISTED = 8  # unexplained rows in the summary
 # metrics with a threshold, in the order of the overview
 _PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
 _PANELS = 5  # of a figure of shares
-_SOURCE_TITLES = {
-    claims.FULL: "at full size",
-    claims.SCALED: "scaled",
-    claims.AS_KERNEL: "scaled, as Linux 6.1",
-    GUEST: "Linux 6.1, scaled",
-}
+_SOURCE_TITLES = {source: text.removeprefix("in the engine ").removeprefix("in ") for source, text in SOURCES.items()}
 WORST = 12  # flows of random dumbbells on the page
 
 

@@ -217,12 +217,8 @@ def summary_table(
             for paper, of in numbers.groupby("paper", sort=False)
         ),
     ]
-    columns = [
-        "exhibit",
-        "quotes",
-        "within",
-        "within_scatter",
-    ]  # selecting rows of all columns would take ten times as long
+    # few columns: to select rows of all columns takes ten times as long
+    columns = ["exhibit", "quotes", "within", "within_scatter"]
     for paper, of_paper in numbers[["paper", *columns]].groupby("paper", sort=False):
         places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *of_paper["exhibit"]])
         counted = [

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.runs.ensemble import load
@@ -70,6 +71,23 @@ def test_what_decides_in_the_other_part_is_said_of_it():
         "holds in 25 % of 400 settings; with a above 201 in 51 %, else in 0 %; "
         "with a above 201 and with b above 1 in 100 %, and else in 0 %"
     )
+
+
+def test_thresholds_are_exact_for_small_values():
+    """Random losses differ by less than 1e-7, which scikit-learn's trees take as equal."""
+    drawn = pd.DataFrame({"settings.loss_rate": np.linspace(1e-6, 2e-6, N)})
+    held = (drawn["settings.loss_rate"] > 1.5e-6).astype(float)
+    found = split(held, drawn)
+    assert (found.above, found.below) == (1.0, 0.0)
+    assert found.threshold == drawn["settings.loss_rate"][held == 0].max()
+
+
+def test_the_exact_test_agrees_with_scipy():
+    rng = np.random.default_rng(1)
+    for n in rng.integers(4, 202, 100):
+        one, other = (pd.Series(rng.random(n) < rng.random()) for _ in range(2))
+        table = [[(one & other).sum(), (one & ~other).sum()], [(~one & other).sum(), (~one & ~other).sum()]]
+        assert deciding._fisher_p(one & other, one, other) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-9)
 
 
 def test_chance_decides_nothing():

@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from tcpfair.verdicts.report import marks, pages
+from tcpfair.verdicts.report import claim_views, marks, pages
 from tcpfair.verdicts.report.front import Facts
+from tcpfair.verdicts.report.words import SOURCES
 
 TABLE = (
     '<body><p>x</p><table class="dataframe"><thead><tr><th></th><th>25 ms</th></tr></thead>'
@@ -90,6 +91,23 @@ def facts():
             ),
         }
     )
+
+
+def test_a_clause_states_the_outcome_of_each_source_that_has_one():
+    names = ("value", "low", "high", "unit", "cell", "quantity", "asks", "confidence", "single_share", "says")
+    row = dict.fromkeys(names, "") | {"outcome": "holds", "kept": "holds"}
+    kernel = {f"{source}_{what}": "" for source in SOURCES for what in ("outcome", "value")}
+    kernel |= {
+        "scaled_outcome": "does not hold",
+        "scaled_value": "0.5",
+        "guest_outcome": "holds",
+        "guest_value": "0.25",
+    }
+    told = claim_views._clause(row, "", kernel).told
+    assert told.endswith(
+        "In further runs: does not hold in the engine scaled (0.5); holds in Linux 6.1, scaled (0.25)."
+    )
+    assert "further runs" not in claim_views._clause(row, "").told
 
 
 def test_the_front_page_asks_the_ledger(facts):

@@ -172,7 +172,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
         if len(ends_s):
             readings.check_span(starts_s[0], ends_s[-1])
     if len(ends_s) and not is_raw:
-        remarks.append(f"{name}: only the interpolated series is there, in steps of {file.metadata.STEP_SIZE:g} s")
+        remarks.append(f"{name}: only the interpolated series is available, in steps of {file.metadata.STEP_SIZE:g} s")
     if not len(times_s) or total_bytes[-1] <= 0:
         remarks.append(f"{name}: no data, left out")
         return None

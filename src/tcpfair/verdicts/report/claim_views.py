@@ -15,7 +15,7 @@ from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Around, Chain, Link
 from tcpfair.verdicts.report.exhibit_views import ExhibitView
 from tcpfair.verdicts.report.marks import Ledger, Row, Table, View, badge, lines, link, links, of_paper, table
-from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
+from tcpfair.verdicts.report.words import SOURCES, anchor, listed, percent, plural, three_digits
 
 # shown where no sentence fits the verdict of this run
 _NO_SENTENCE = {
@@ -23,12 +23,6 @@ _NO_SENTENCE = {
     "pending": "Its experiment is not built.",
     "failed": "Its test failed.",
 }
-# sources of the ledger's table `guest`, in the words of the report
-_AT_SMALL_RATES = (
-    ("scaled", "the engine"),
-    ("as_kernel", "the engine with the rules of Linux 6.1"),
-    ("guest", "Linux 6.1"),
-)
 _OTHER_VERDICT = "The recorded reason is for a different verdict."
 
 
@@ -113,9 +107,9 @@ def _clause(row: dict[str, str], settings: str, kernel: dict[str, str] | None = 
     if settings:
         parts.append(f"Among the settings of the unstated values it {settings}.")
     if kernel:
-        at_size = ((name, kernel[f"{source}_outcome"], kernel[f"{source}_value"]) for source, name in _AT_SMALL_RATES)
-        said = [f"{name} {outcome} ({three_digits(value)})" for name, outcome, value in at_size if outcome]
-        parts.append(f"At a rate that a Linux kernel in virtual time can run: {'; '.join(said)}.")
+        at_size = ((name, kernel[f"{source}_outcome"], kernel[f"{source}_value"]) for source, name in SOURCES.items())
+        outcomes = [f"{outcome} {name} ({three_digits(value)})" for name, outcome, value in at_size if outcome]
+        parts.append(f"In further runs: {'; '.join(outcomes)}.")
     return ClauseView(row["outcome"], row["says"], " ".join(parts))
 
 

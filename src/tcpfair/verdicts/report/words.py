@@ -11,6 +11,14 @@ from tcpfair.verdicts.printed import NO_VALUE
 
 MINUS = "−"
 
+# where the runs of the ledger's table `guest` come from
+SOURCES = {
+    "full": "in the engine at full size",
+    "scaled": "in the engine scaled",
+    "as_kernel": "in the engine scaled, as Linux 6.1",
+    "guest": "in Linux 6.1, scaled",
+}
+
 
 def short_label(exhibit_id: str) -> str:
     """``ogura.fig8`` -> ``F8``."""
