@@ -9,10 +9,10 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout, repository_root
-from tcpfair.papers.expand import expected_pkts
+from tcpfair.papers.expand import expected_pkts, run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, ensemble_table
-from tcpfair.runs.ensemble import ensemble_of, load
+from tcpfair.runs.ensemble import ensemble_of, load, paper_of
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow import executor, same_bits
 from tcpfair.workflow.cli import main
@@ -305,6 +305,23 @@ def test_other_code_with_other_bits_is_found(shipped, monkeypatch):
     ensemble_table.write(shipped.ensembles, ensemble, ensemble.members(), found)
     monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
     assert same_bits.compare_ensemble(shipped, "ogura") == ["ogura, ensemble, setting 0001"]
+
+
+@pytest.mark.parametrize("name", load(Layout(repository_root()).ensemble_config).names)
+def test_the_sample_of_a_shipped_ensemble_has_every_algorithm_and_measure_after_its_weights(name):
+    layout = Layout(repository_root())
+    ensemble = ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config(paper_of(name))), name)
+    sample = same_bits.sample_of(ensemble)
+
+    def has(names):
+        own = [ensemble.paper.experiments[each] for each in names]
+        algorithms = {each for name in names for spec in run_specs(ensemble.paper, name) for each in spec.algorithms}
+        return algorithms, {measure for experiment in own for measure in experiment.measures}
+
+    assert has(sample) == has(ensemble.experiments)
+    for place, each in enumerate(sample):
+        weights = ensemble.paper.experiments[each].weights
+        assert weights is None or weights.experiment in sample[:place]
 
 
 def test_experiments_of_a_long_member_are_simulated_in_groups_and_give_the_same_tables(layout, monkeypatch):

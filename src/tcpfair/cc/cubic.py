@@ -97,7 +97,7 @@ def grow_by_steps(f, p, step):
     if f.whole != TEXT:
         count_acks(f, cnt, acks)
     else:
-        f.cwnd += 1.0 / (cnt + 1)
+        f.cwnd += acks / (cnt + 1)
 
 
 @jit

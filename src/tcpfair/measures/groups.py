@@ -75,7 +75,8 @@ class ExperimentRuns(Runs):
             # the floor is a throughput, so other weights shift every sample of a flow by the same dB
             with np.errstate(invalid="ignore"):  # both weights may be inf
                 shift_db = 10 * log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
-            yield BY_RULE + rule, self.u_db + shift_db[..., np.newaxis]
+                u_db = self.u_db + shift_db[..., np.newaxis]
+            yield BY_RULE + rule, u_db
 
 
 # --- Groups of measures ------------------------------------------------------------------------------------------
