@@ -50,13 +50,13 @@ ROOMS = (
     "models",
     "papers",
     "runs",
-    "sources/readers",
-    "sources/testbed",
+    "sources",
     "validation",
     "verdicts",
+    "web",
     "workflow",
 )
-LITERAL = ("printed", "are whole", "be whole")  # output of a program, integers: not idioms in comments
+LITERAL = ("printed", "are whole", "be whole", "says")  # output of a program, integers, a key: not idioms in comments
 _NAMES = re.compile(
     r"```.*?```|``.*?``|`[^`]*`|[Cc]ontradicted in print|\]\([^)]*\)", re.DOTALL
 )  # code, a verdict, addresses
@@ -76,8 +76,11 @@ def cells(notebook):
     return "\n\n".join("".join(cell["source"]) for cell in found)
 
 
-def remarks(source):
-    """Docstrings and comments of a module."""
+def remarks(path):
+    """Docstrings and comments of a module, or comments of a script."""
+    source = path.read_text()
+    if path.suffix == ".js":
+        return "\n\n".join(re.findall(r"/\*\*.*?\*/|(?<!:)//[^\n]*", source, re.DOTALL))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     found = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
@@ -104,15 +107,22 @@ def test_no_idiom_is_left_in_a_notebook(notebook):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_idiom_is_left_in_comments(room):
-    paths = sorted((ROOT / "src" / "tcpfair" / room).rglob("*.py"))
-    found = {
-        path.name: [each for each in idioms(remarks(path.read_text())) if each.lower() not in LITERAL] for path in paths
-    }
+    folder = ROOT / "src" / "tcpfair" / room
+    paths = sorted([*folder.rglob("*.py"), *folder.glob("static/*.js")])
+    found = {path.name: [each for each in idioms(remarks(path)) if each.lower() not in LITERAL] for path in paths}
     assert {name: each for name, each in found.items() if each} == {}
 
 
-def test_comments_and_docstrings_are_read():
-    assert remarks('"""One."""\nx = "two"  # three\n') == "One.\n\n# three"
+@pytest.mark.parametrize(
+    ("name", "source", "read"),
+    [
+        ("module.py", '"""One."""\nx = "two"  # three\n', "One.\n\n# three"),
+        ("script.js", '/** One. */\nx = "two"; // three\n', "/** One. */\n\n// three"),
+    ],
+)
+def test_comments_and_docstrings_are_read(tmp_path, name, source, read):
+    (tmp_path / name).write_text(source)
+    assert remarks(tmp_path / name) == read
 
 
 def test_idioms_are_found():

@@ -122,7 +122,7 @@ def verdicts(engine: list[float], other: list[float]) -> str:
 
 def test_a_difference_within_the_spread_is_no_disagreement():
     assert verdicts([600.0, 601.0, 599.0], [603.0, 604.0, 602.0]) == agreement.WITHIN  # half a per cent
-    assert verdicts([600.0, 640.0, 560.0], [630.0, 590.0, 660.0]) == agreement.UNDECIDED
+    assert verdicts([600.0, 640.0, 560.0], [630.0, 590.0, 660.0]) == agreement.WITHDRAWN
     assert verdicts([600.0, 601.0, 599.0], [630.0, 631.0, 629.0]) == agreement.BEYOND
 
 

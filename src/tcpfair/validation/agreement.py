@@ -18,7 +18,7 @@ from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import KINDS, TOOLS, Window, whole
 from tcpfair.verdicts.combine import of_runs
 
-WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
+WITHIN, UNDECIDED, WITHDRAWN, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "withdrawn", "beyond", "no value", ""
 UNEXPLAINED = "unexplained"
 COLUMNS = [
     *("tool", "experiment", "algorithm", "metric", "from_s", "until_s"),
@@ -102,6 +102,8 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
         if name == "share":  # must agree more closely where it hardly varies
             bar = float(np.fmin(bar, chance))
         outcome = verdict(engine, other, abs(difference), bar, chance)
+        if outcome == UNDECIDED and "withdraw_undecided" in config.analysis:
+            outcome = WITHDRAWN
     relative = difference / other if other else math.nan
     return {"difference": difference, "relative": relative, "difference_se": se, "bar": bar, "verdict": outcome}
 

@@ -16,7 +16,7 @@ from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import chance, claims, drawn, papers
-from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
+from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHDRAWN, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison, kernel_configs
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
@@ -27,7 +27,7 @@ from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
 EXPLAINED = "explained"
-OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NO_VALUE)
+OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, WITHDRAWN, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows in the summary
 # metrics with a threshold, in the order of the overview

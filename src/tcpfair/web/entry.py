@@ -1,8 +1,8 @@
 """What the page calls: nopython code that lays out the arrays of a run in one piece of memory and runs the engine on them.
 
 Set-up and loop are the engine's own (`tcpfair.engine.setup`, `tcpfair.engine.loop`); what `tcpfair.engine.dumbbell` does
-with NumPy arrays from Python, finding room for them, is done here with offsets into the heap. Where arrays end changes
-nothing of a run. The caller writes the records of a scenario and a PLACES record that says where they are, zero after them.
+with NumPy arrays from Python, finding room for them, is done here with offsets into the heap. The places of arrays have no
+effect on a run. The caller writes the records of a scenario and a PLACES record with their offsets, zero after them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def moved(heap, places, here, used_bytes, n_bytes):
 
 @jit
 def longer_size(used, reserve):
-    """How long an array becomes, of which a flow may ask ``reserve`` more: rarely made longer, even where that is much."""
+    """The next length of an array of which a flow may need ``reserve`` more: rarely extended, even if that is much."""
     return used + reserve + max(used, reserve)
 
 
@@ -181,7 +181,7 @@ def prepare(heap, heap_bytes, places):
     longest_rtt_s = 0.0
     for k in range(arrivals.size):
         longest_rtt_s = max(longest_rtt_s, arrivals[k].rtt_s)
-    # the first row after the long flows stands for the next arrival
+    # the first row after the long flows is the next arrival
     places.rows = n + 1 + slots if places.arrivals > 0 else n
     places.links_at = take(places, n_links * LINK_BYTES)
     places.ends_at = take(places, places.rows * ENDPOINT_BYTES)
@@ -266,7 +266,7 @@ def fit_tree(heap, heap_bytes, places):
 
 
 def _lengthener(name: str, dtype: np.dtype):
-    """A compiled function that makes the array ``name`` longer if it is too short for what one flow may ask for."""
+    """A compiled function that makes the array ``name`` longer if it is too short for what one flow may need."""
     AT, ROWS, USED, RESERVE = (f"{name}_{part}" for part in ("at", "rows", "used", "reserve"))
     item_bytes = dtype.itemsize
 
@@ -306,7 +306,7 @@ def lengthen_log(heap, heap_bytes, places, run):
 
 @jit
 def make_room(heap, heap_bytes, places, run):
-    """Every array is long enough for what one flow may still ask for. False when the heap is too small."""
+    """Every array is long enough for what one flow may still need. False when the heap is too small."""
     # one after the other: what was lengthened before the heap was found too small stays so
     if (
         not fit_tree(heap, heap_bytes, places)
@@ -362,7 +362,7 @@ def simulate_on(heap, places, until_s):
 
 @jit
 def run(heap, heap_bytes, until_s):
-    """Simulate the scenario in the heap on to ``until_s``; the first call sets it up. Returns DONE or what is wanted."""
+    """Continue the scenario in the heap to ``until_s``; the first call sets it up. Returns DONE or WANTS_MEMORY."""
     places = array_at(heap, 0, 1, PLACES)[0]
     if places.ready == 0:
         status = prepare(heap, heap_bytes, places)

@@ -63,7 +63,7 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
 
 
 def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[str, Any]:
-    """A scenario without defaults and without what is drawn, and in ``drawn`` how: for each of the last flows the source of
+    """A scenario without defaults and without drawn values, and in ``drawn`` how to draw them: for each of the last flows the source of
     short flows that its RTT is drawn like, and the time in s within which it starts."""
     values = spec.scenario.model_dump(exclude_defaults=True, mode="json")
     for flow in values["flows"][len(experiment.flows) :]:
@@ -82,9 +82,9 @@ def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[st
 
 
 def _printed(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any]]]:
-    """What is printed of each experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash.
+    """The published numbers of each experiment, in the units of `tcpfair.measures.measure`; None is a dash.
 
-    With each number, where it is printed as it is: the exhibits, over which runs it is taken, and the tolerance of its metric.
+    With each number: its exhibits, the runs that it combines, and the tolerance of its metric.
     After them the scatter over runs, whose ``runs`` is sd or cv.
     """
     places, scatter = _in_print(paper, layout)
@@ -136,6 +136,6 @@ def _in_print(paper: PaperConfig, layout: Layout) -> tuple[dict[tuple, dict], li
 
 
 def _tolerance(tolerance: Tolerance, cell: Cell) -> dict[str, float]:
-    scale = {"absolute": cell.scale}  # of the printed unit
+    scale = {"absolute": cell.scale}  # of the published unit
     asked = tolerance.model_dump(exclude_none=True).items()
     return {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}

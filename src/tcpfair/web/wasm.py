@@ -147,7 +147,7 @@ def _retargeted(ir: str, layout: str) -> str:
 
 
 def _object(modules: list[str]) -> bytes:
-    """One wasm object of modules in IR, the first with the entry. All others are inlined or internal, or left out."""
+    """One wasm object of modules in IR, the first with the entry. All others are inlined, internal or omitted."""
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()

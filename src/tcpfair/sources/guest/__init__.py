@@ -8,8 +8,8 @@ are TCP sockets, or DCCP sockets with CCID 2. The kernel seeds its random number
 
 Where the guest differs from the engine, whatever the scenario:
 
-* the kernel has its own stack: ``stack``, ``byte_counting``, ``reduction`` and ``rto`` describe the engine's flows and change
-  nothing here. Delayed ACKs are Linux's: quick ACKs at first, then ``delack_s`` at least;
+* the kernel has its own stack: ``stack``, ``byte_counting``, ``reduction`` and ``rto`` describe the engine's flows and have no
+  effect here. Delayed ACKs are Linux's: quick ACKs at first, then ``delack_s`` at least;
 * ``ack_every: 1`` is the route's ``quickack``; a DCCP flow's Ack Ratio is CCID 2's own;
 * ``netem`` limits the packets that wait and the one in service, so the limit is ``buffer_pkts`` + 1, rounded;
 * jitter is that of ACKs on their way back, not of data; ``loss_rate`` acts in front of the bottleneck, on handshakes as well;
@@ -259,7 +259,7 @@ def _limit_cpu(most_s: float) -> None:
 
 
 def result(scenario: Scenario, text: str) -> Result:
-    """The run's arrays from what the guest printed. Raises InputError for an incomplete or failed run."""
+    """The run's arrays from the guest's output. Raises InputError for an incomplete or failed run."""
     lines = text.replace("\r", "").splitlines()
     if "RESULT" not in lines or "END" not in lines:
         why = next(

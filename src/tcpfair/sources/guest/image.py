@@ -69,7 +69,7 @@ def tool(name: str) -> str:
 
 
 def folder() -> Path:
-    """Where packages and images are kept: beside the compiled engine, as the testbed's programs are."""
+    """The folder of packages and images: next to the compiled engine, like the testbed's programs."""
     return Path(os.environ["NUMBA_CACHE_DIR"]).parent / "guest"
 
 

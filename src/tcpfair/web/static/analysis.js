@@ -243,7 +243,7 @@ tcpfair.analysis = (() => {
       ];
     },
 
-    /** Mean and largest sample of each flow's rate in Mb/s, counted as `rates_count` says (ha2006). */
+    /** Mean and largest sample of each flow's rate in Mb/s, counted by `rates_count` (ha2006). */
     rates(run, { windowS, analysis }) {
       const r = inWindow(run, run[analysis.rates_count === "received" ? "received" : "goodput"], windowS);
       return [
@@ -297,7 +297,7 @@ tcpfair.analysis = (() => {
   /**
    * The measures of the named groups: {metric, flow, value}, flow 0 being all flows together and 1, 2, .. for the
    * foreground flows. `how` is {windowS: [s, s], analysis: the paper's parameters, weights: 1/(Mb/s) of each foreground
-   * flow or null, also: {rule: weights}}. Without weights there is no NRU.
+   * flow or null, also: {rule: weights}}. NRU needs weights.
    */
   function measure(run, groups, how) {
     const found = [];

@@ -16,7 +16,7 @@ tcpfair.controls = (() => {
   const MS = 1e3; // of s
   const US = 1e6; // of s
 
-  /** Fields of a flow beside algorithm, RTT and start: label, unit, factor and bounds as `inputs` has them. */
+  /** Fields of a flow other than algorithm, RTT and start: label, unit, factor and bounds as `inputs` has them. */
   const FLOW_FIELDS = [
     ["stop_s", { label: "Stops at", unit: "s", infinite: true, above: 0 }],
     ["size_pkts", { label: "Sends", unit: "packets", infinite: true, least: 1 }],
@@ -341,7 +341,7 @@ tcpfair.controls = (() => {
 
     // --- All of it --------------------------------------------------------------------------------------------------
 
-    /** The settings of these names, such as "buffer" or "flow 2 rtt_s", as they are beside a picture. */
+    /** The settings of these names, such as "buffer" or "flow 2 rtt_s", as shown next to a picture. */
     function named(box, names, axisOf) {
       const side = lab.side();
       kept = namedRows;

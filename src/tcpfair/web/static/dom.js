@@ -9,7 +9,7 @@ tcpfair.dom = (() => {
 
   /**
    * An element. Properties and attributes by name; `on` holds listeners, `data` data attributes; children are nodes or
-   * texts, null is left out.
+   * texts; null is skipped.
    */
   function make(tag, { on = {}, data = {}, ...given } = {}, ...children) {
     const node = document.createElement(tag);
@@ -69,7 +69,7 @@ tcpfair.dom = (() => {
   }
 
   const COLOURS = 6;
-  /** Colour of flow n; null stands for all flows. */
+  /** Colour of flow n; null means all flows. */
   const flowColour = (n) => (n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`);
 
   /** Text in an SVG, centred on its line. */

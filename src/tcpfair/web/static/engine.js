@@ -201,7 +201,7 @@ globalThis.tcpfair = tcpfair;
     get base() { return this.instance.exports.heap.value; }
     places() { return get(new DataView(this.memory.buffer), this.base, this.records.places); }
 
-    // Set a checked scenario up: nothing has happened yet.
+    // Sets up a checked scenario, at time 0.
     async open(scenario, seed) {
       const used = this.instance ? this.places().used : 0;
       if (!this.instance || this.memory.buffer.byteLength > KEPT_BYTES) {
@@ -348,7 +348,7 @@ globalThis.tcpfair = tcpfair;
       return found;
     }
 
-    // The result in arrays of its own; of a run on its way its first `s` samples, without events where there are more than `most`.
+    // A copy of the result; of a run in progress its first `s` samples, without events if they are more than `most`.
     result(s = this.places().samples, most = Infinity) {
       const places = this.places();
       const { flows: n } = places;

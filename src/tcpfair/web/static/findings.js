@@ -121,7 +121,7 @@ tcpfair.findings = (() => {
 
   const others = new Map(); // by JSON of the run
 
-  /** A side, as far as `value` needs one, with a run of its own; each is simulated once. */
+  /** The parts of a side that `value` needs, with a separate run; each is simulated once. */
   function other(run) {
     const key = JSON.stringify(run);
     if (!others.has(key)) others.set(key, simulated(run).catch((error) => (others.delete(key), Promise.reject(error))));
@@ -169,7 +169,7 @@ tcpfair.findings = (() => {
     return { right, is: Number.isNaN(right) ? "unknown" : near(right) ? "right" : near(mistaken) ? "slip" : "other" };
   }
 
-  /** The longest stretch of a flow, in what is measured, from the end of a recovery to the next loss; null where there is none. */
+  /** The longest stretch of a flow, in the measured time, from the end of a recovery to the next loss; null without one. */
   function stretchOf({ flow }, side) {
     const { scenario, measuring: { fromS, toS } } = side.of;
     const epochs = epochsOf(scenario, side.result, flow - 1).filter(({ startS, stopS }) => startS >= fromS && stopS <= toS);
@@ -181,7 +181,7 @@ tcpfair.findings = (() => {
 
   const NEAR_CURVE = 0.12; // mean distance of a drawn curve, of the range of the run's
 
-  /** What a drawn curve is, beside the run's curve at the same places: "right", "slip" where the usual mistake is nearer, "other". */
+  /** How a drawn curve compares with the run's at the same places: "right", "slip" where the usual mistake is nearer, "other". */
   function judgedCurve({ slip }, drawn, seen, side) {
     const range = m.largestOf(seen) - m.leastOf(seen);
     const distance = (to) => m.mean(drawn.map((value, k) => Math.abs(value - to[k]))) / range;

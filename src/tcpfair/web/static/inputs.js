@@ -198,7 +198,7 @@ tcpfair.inputs = (() => {
     return rowOf("row check", () => (box.checked = Boolean(get())), what, [box], box, make("label", { htmlFor: id }, label));
   }
 
-  /** A line of text, such as a label or a seed. `check` gives a complaint or nothing. */
+  /** A line of text, such as a label or a seed. `check` returns a complaint or undefined. */
   function line({ label, get, set, check = () => "", what = "", key = label }) {
     const id = newId("l");
     const take = (text) => check(text.trim()) || (set(text.trim()), "");

@@ -2,7 +2,7 @@
  * The page: stores the sides that are compared, and connects settings, runs, plots and tables.
  *
  * Guided tours and tests use `tcpfair.lab`:
- *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
+ *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one next to it
  *   sides()                         the sides; those that tests and tours read are {result, run, of, measures}
  *   scenario(side), seed(side)      of side "A" (without a name: of the edited one) or "B"
  *   busy()                          whether a run or a self-run is in progress or about to start
@@ -36,7 +36,7 @@
   const side = () => sides[edited];
   const { isCurrent } = tcpfair.runs;
   const ready = () => sides.filter((each) => each.result);
-  /** What is drawn of each side: the first part of its current run, or else its last result. */
+  /** The drawn part of each side: the first part of its current run, or else its last result. */
   const inSight = () => sides.map((one) => (!isCurrent(one) && one.part && isCurrent(one, one.part.of) ? one.part : one)).filter(({ result }) => result);
   const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
 
@@ -154,7 +154,7 @@
   /** The settings that "Undo" and "Reset" restore, as text. */
   const snapshot = () => JSON.stringify(sides.map((one) => tcpfair.copying.kept(schema, one)));
 
-  /** Stores the settings for "Undo", unless nothing has changed. */
+  /** Stores the settings for "Undo", if they have changed. */
   function remember() {
     const now = snapshot();
     if (now !== past.at(-1)) past.push(now);
@@ -218,9 +218,9 @@
     }, LINK_MS);
   }
 
-  // --- What is drawn --------------------------------------------------------------------------------------------------------
+  // --- Drawing --------------------------------------------------------------------------------------------------------------
 
-  /** A column for each side, named where there are two. */
+  /** A column for each side, named if two are shown. */
   function perSide(box, content) {
     const found = ready().map((one) => [one, content(one)]).filter(([, node]) => node);
     box.classList.toggle("two", found.length > 1);
@@ -414,7 +414,7 @@
     if (event.key !== "Escape" || event.defaultPrevented || event.target.tagName === "SELECT") return;
     for (let node = event.target.closest("details[open]"); node; node = node.parentElement?.closest("details[open]")) {
       const summary = node.querySelector("summary");
-      if (!summary.getClientRects().length) continue; // settings beside the plots do not fold
+      if (!summary.getClientRects().length) continue; // settings next to the plots do not fold
       event.preventDefault();
       summary.click(); // not `open`: the parts of the settings remember what a reader does
       summary.focus();

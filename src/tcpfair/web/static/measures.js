@@ -7,7 +7,7 @@
 "use strict";
 
 tcpfair.measures = (() => {
-  /** Unfairness of at most 10 %: 10 log10(0.9), as printed (bhatti2008, sec. III-D), dB. */
+  /** Unfairness of at most 10 %: 10 log10(0.9), as in the paper (bhatti2008, sec. III-D), dB. */
   const U_C_DB = -0.46;
   /** Sample times are multiples of the interval in floating point; no two of them are this close, s. */
   const TIME_TOLERANCE_S = 1e-6;
@@ -64,7 +64,7 @@ tcpfair.measures = (() => {
     return NaN;
   }
 
-  /** Earliest time at which `x` reaches `fraction` of its own maximum. */
+  /** Earliest time at which `x` reaches `fraction` of its maximum. */
   const timeToFractionS = (x, tS, fraction) => firstTimeS((k) => x[k] >= fraction * largestOf(x), tS);
 
   /** Mean of each sample and the `samples` - 1 before it: `samples` - 1 fewer values than `x`. */
@@ -97,7 +97,7 @@ tcpfair.measures = (() => {
     return Array.from(r[0], (_, k) => jfi(r.map((flow) => flow[k])));
   }
 
-  /** Time mean of J(t), the papers' printed index; samples in which no flow delivers anything do not count. */
+  /** Time mean of J(t), the index that the papers publish; samples in which no flow delivers do not count. */
   const meanJfi = (r) => meanOfKnown(jfiOverTime(r));
 
   /** Index of the flows' mean throughputs. */
@@ -138,10 +138,10 @@ tcpfair.measures = (() => {
   /** Flow NRU U_n: the mean over samples of U_n(t) in dB (eq. 5). */
   const flowNruDb = (uDb) => uDb.map(mean);
 
-  /** NRU in dB of each flow's mean throughput; -Infinity for a flow that delivers nothing. */
+  /** NRU in dB of each flow's mean throughput; -Infinity for a flow that never delivers. */
   const flowNruDbOfMean = (r, weights) => r.map((flow, n) => 10 * Math.log10(weights[n] * mean(flow)));
 
-  /** Share of each flow's samples in which it delivers nothing. */
+  /** Share of each flow's samples in which it does not deliver. */
   const zeroShare = (r) => r.map((flow) => flow.filter((x) => x === 0).length / flow.length);
 
   /** System NRU in dB: mean over all flows, over those at or above 0, over those below (bhatti2009 eq. 6-8). */
@@ -217,7 +217,7 @@ tcpfair.measures = (() => {
 
   // --- Windows between losses -----------------------------------------------------------------------------------
 
-  /** Those of the loss times that lie in [startS, stopS]. */
+  /** The loss times within [startS, stopS]. */
   const lossesBetweenS = (lossTS, startS, stopS) => lossTS.filter((t) => t >= startS && t <= stopS);
 
   /** CUBIC's K in force at each of `tS`, s: a loss ends the epoch whose K it is logged with; NaN after the last. */

@@ -145,7 +145,7 @@ tcpfair.packets = (() => {
       this.recording = null;
       this.asked = 0;
       this.stretch = null; // {from_s, length_s} that a reader has chosen, else `usual`
-      this.mark = null; // {to, says}: what a tour points at
+      this.mark = null; // {to, says}: the place that a tour points at
       this.build();
     }
 
@@ -288,7 +288,7 @@ tcpfair.packets = (() => {
       }
     }
 
-    /** Shows why there is no recording, and removes that of an older run. */
+    /** Shows why a recording is missing, and removes that of an older run. */
     refuse(text) {
       this.play(false);
       this.recording = null;
@@ -474,7 +474,7 @@ tcpfair.packets = (() => {
       return flow < 0 ? this.soft : this.colors[flow % this.colors.length];
     }
 
-    /** Sizes of everything for the width there is. */
+    /** Sizes of everything for the available width. */
     measure() {
       this.theme();
       const width = Math.max(this.root.clientWidth, 300);

@@ -1,7 +1,7 @@
 /**
  * The plots: their lines, ranges and other marks.
  *
- * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for what is of all flows; y has null where nothing is.
+ * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for all flows together; y has null where a value is missing.
  * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U. `spread(run, side)`
  * gives the values of one of several seeds, at the measured intervals: a line for each foreground flow, or `ofAll` one.
  */
@@ -42,7 +42,7 @@ tcpfair.panels = (() => {
     });
   }
 
-  /** The windows of two flows, or the sums of those of two groups of flows; none where there are other than two. */
+  /** The windows of two flows, or the sums of those of two groups of flows; none unless they are two. */
   function windowsOfTwo(side) {
     const groups = tcpfair.plane.groupsOf(side.of, side.run.foreground);
     const all = groups.length ? windows(side) : [];
@@ -127,7 +127,7 @@ tcpfair.panels = (() => {
     },
   ];
 
-  // title, unit and decimals of what is drawn over time are those of the page's data
+  // title, unit and decimals of a quantity over time are those of the page's data
   for (const panel of PANELS.filter(({ plane }) => !plane)) {
     for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
   }

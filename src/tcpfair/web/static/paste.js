@@ -39,7 +39,7 @@ tcpfair.paste = (() => {
     } catch ({ reason, mark }) {
       if (!mark) throw new Error(reason);
       const lines = text.trimEnd().split(/\r?\n/);
-      const number = Math.min(mark.line, lines.length - 1); // js-yaml reports the end of the text as a line of its own
+      const number = Math.min(mark.line, lines.length - 1); // js-yaml reports the end of the text as a separate line
       const own = lines[number].slice(Math.max(0, mark.column - 25), mark.column + 25).trim();
       throw new Error(`line ${number + 1}: ${own}: ${REASONS[reason] ?? reason}`);
     }

@@ -10,7 +10,7 @@ tcpfair.plane = (() => {
   const m = tcpfair.measures;
   const SHADES = 6; // of a path, from its beginning to its end
   const [LEFT, TOP, BOTTOM, KEY] = [58, 10, 40, 250];
-  const WITH_KEY = 480; // px, from which there is room for what the lines are
+  const WITH_KEY = 480; // px, from which the names of the lines fit
 
   /** The two sides of the plane, as places in the scenario: each of two flows, or the flows of each of two protocols. */
   function groupsOf({ scenario }, foreground) {
@@ -39,7 +39,7 @@ tcpfair.plane = (() => {
   }
 
   /**
-   * The plane of `cells`, {side, lines} each, over `spanS`, without what comes before the time that is measured; `cursorS` and `pointed`, {tS, says}, are null where there is none.
+   * The plane of `cells`, {side, lines} each, over `spanS`, without the time before the measured one; `cursorS` and `pointed`, {tS, says}, may be null.
    */
   function of(cells, { width, height, spanS: [firstS, toS], cursorS = null, pointed = null }) {
     const startS = cells[0].side.of.measuring.fromS;

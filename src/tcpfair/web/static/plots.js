@@ -37,7 +37,7 @@ tcpfair.plots = (() => {
     let sides = [];
     let recorded = []; // lines of a recording, drawn in its panels with the first side
     let covered = null; // {key, drawn, range}: the curve that a reader draws over a plot
-    let pointed = null; // {plot, to, says}: what a tour points at
+    let pointed = null; // {plot, to, says}: the place that a tour points at
     let spanS = [0, 1];
     let zoom = null; // null: all of the run
     let cursorS = null;
@@ -71,7 +71,7 @@ tcpfair.plots = (() => {
       onZoom(inSight(), zoom !== null);
     }
 
-    /** Around its middle, or around the cursor where there is one: `factor` < 1 goes nearer. */
+    /** Around the cursor, or else around its middle: `factor` < 1 goes nearer. */
     function zoomBy(factor) {
       const [low, high] = inSight();
       const middle = cursorS !== null && cursorS > low && cursorS < high ? cursorS : (low + high) / 2;
@@ -104,7 +104,7 @@ tcpfair.plots = (() => {
       }
     }
 
-    /** The name of a side where there are two. */
+    /** The name of a side; empty for a single one. */
     const nameOf = (side) => (sides.length > 1 ? `${side.name}: ` : "");
 
     function valueText(panel) {
@@ -130,7 +130,7 @@ tcpfair.plots = (() => {
       acts[event.key]();
     }
 
-    // --- What is drawn beside the lines -----------------------------------------------------------------------------
+    // --- Marks next to the lines ------------------------------------------------------------------------------------
 
     /** Draws with `paint` within the axes, and leaves the plot's context as it was. */
     function within({ ctx, bbox }, paint) {
@@ -309,7 +309,7 @@ tcpfair.plots = (() => {
       onCursor(tS);
     }
 
-    /** The range that bands have a place in; null where there are none. */
+    /** The range that bands need; null without bands. */
     function rangeOf(panel, of) {
       const bands = of.flatMap((one) => one.bands);
       if (!bands.length) return null;
@@ -442,7 +442,7 @@ tcpfair.plots = (() => {
       return new XMLSerializer().serializeToString(whole).replace(/var\((--[\w-]+)\)/g, (_, name) => style(name));
     }
 
-    /** Points at something in a plot, or at nothing. */
+    /** Points at something in a plot, or removes the pointer. */
     function point(what) {
       pointed = what;
       for (const { plot } of plotted()) plot.redraw(false);

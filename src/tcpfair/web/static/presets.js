@@ -50,7 +50,7 @@ tcpfair.presets = (() => {
 
   /**
    * A side of the page (see lab.js) with the run of a preset; axes that it does not name have their first value. Throws a line
-   * where there is no such experiment.
+   * for an unknown experiment.
    */
   function load(schema, { paper, experiment, point, replicate = 0 }) {
     const own = schema.presets[paper]?.[experiment];
@@ -62,8 +62,8 @@ tcpfair.presets = (() => {
   }
 
   /**
-   * The side that a fragment such as `#preset=ogura/loss_sweep&loss_rate=0.01&replicate=2` names; null where it names none. An axis
-   * that it leaves out has its first value. Throws a line where there is no such run.
+   * The side that a fragment such as `#preset=ogura/loss_sweep&loss_rate=0.01&replicate=2` names; null if it names none. A missing
+   * axis has its first value. Throws a line for an unknown run.
    */
   function named(schema, fragment) {
     const { preset: path, replicate = "0", ...asked } = tcpfair.copying.viewOf(fragment);
@@ -88,9 +88,9 @@ tcpfair.presets = (() => {
     return own.seed === side.seed && key(own.scenario) === key(side.scenario);
   }
 
-  // --- Printed numbers ----------------------------------------------------------------------------------------------
+  // --- Published numbers --------------------------------------------------------------------------------------------
 
-  /** The printed numbers of this point of the grid: {metric, flow, value, derived, ...}, value NaN for a printed dash. */
+  /** The published numbers of this grid point: {metric, flow, value, derived, ...}, value NaN for a dash. */
   function printedAt(schema, preset) {
     if (!preset) return [];
     const here = (number) => Object.entries(number.point).every(([axis, value]) => preset.point[axis] === value);
@@ -109,8 +109,8 @@ tcpfair.presets = (() => {
   const SCATTER = { sd: "standard deviation over runs", cv: "standard deviation over mean, of runs" };
 
   /**
-   * What `measured`, the measures of one or more runs, gives for a printed number, combined over the runs as print is; and
-   * `sd`, the deviation of single runs. Null where the runs do not have it.
+   * The value of `measured`, the measures of one or more runs, for a published number, combined over the runs by its rule; and
+   * `sd`, the deviation of single runs. Null if the runs do not have it.
    */
   function liveValue(number, measured, analysis) {
     const values = measured.map((rows) => rows.find((row) => row.metric === number.metric && row.flow === number.flow)?.value);
@@ -119,7 +119,7 @@ tcpfair.presets = (() => {
     return { value, sd: m.deviation(m.known(values)) };
   }
 
-  /** Whether a live value is within the tolerance of a printed one; null where there is no tolerance. */
+  /** Whether a live value is within the tolerance of a published one; null without a tolerance. */
   function isWithin(number, value) {
     if (!number.tolerance) return null;
     if (Number.isNaN(number.value) || Number.isNaN(value)) return Number.isNaN(number.value) && Number.isNaN(value);

@@ -256,8 +256,8 @@
   };
 
   /**
-   * A paused run with its records open: `next_s` is when something happens next and `turn` whose event that is,
-   * `raw` reads a field of a record. `engine`: an instance whose module is used again; the page's own where it is left out.
+   * A paused run with its records open: `next_s` is the time of the next event and `turn` its source,
+   * `raw` reads a field of a record. `engine`: an instance whose module is used again; by default the page's.
    */
   tcpfair.openRaw = async (scenario, seed, engine = null) => {
     const { module, schema } = engine || (await tcpfair.ready);

@@ -1,10 +1,10 @@
 /**
  * Schedules simulations: the latest settings of each side, its self-runs for the NRU weights, several seeds.
  *
- * A side is {name, scenario, seed, preset, measuring}; results are kept beside it:
+ * A side is {name, scenario, seed, preset, measuring}; its results are in the same object:
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
  *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
- *   side.part = {of, result, run, ...} of the run on its way, null when there is none
+ *   side.part = {of, result, run, ...} of the run in progress, or null
  *   side.references = {of, rows: [{n, y, self, solo, maxMin}]}: Mb/s of each foreground flow, and in the worlds of `metrics/ruler.py`
  *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
  */
@@ -39,14 +39,14 @@ tcpfair.runs = (() => {
   }
 
   /**
-   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "part", "result" (of its run,
+   * `lab` gives {schema, changed(side, what)}: called with the kind of change: "progress", "part", "result" (of its run,
    * weights or seeds), "failed", "cancelled".
    */
   function create(lab) {
     const selfMeans = new Map(); // by scenario and seed: mean goodput of each foreground flow, Mb/s
     const { schema } = lab;
 
-    /** Measures of a run with the side's weights, if there are any. */
+    /** Measures of a run with the side's weights, if available. */
     function measuresOf(side, run) {
       const { fromS, toS, rule: chosen, analysis } = side.of.measuring;
       const { state, values, ofSelf } = side.weights;

@@ -1,14 +1,14 @@
 /**
  * Scenarios as `tcpfair.papers.scenario` has them: defaults, differences, units of the buffer, self-runs.
  *
- * A scenario is plain JSON. What is infinite is left out of it: every field that can be infinite is so by default.
+ * A scenario is plain JSON. Infinite values are omitted: every field that can be infinite is so by default.
  */
 "use strict";
 
 tcpfair.scenarios = (() => {
   const { bdpPkts } = tcpfair.analysis;
 
-  /** Fields of a flow that belong to the protocol, and so go with it into a self-run; all others belong to the place. */
+  /** Fields of a flow that belong to the protocol, and are copied into a self-run; all others belong to the place. */
   const OF_PROTOCOL = [
     ...["protocol", "cc", "params", "iw_pkts", "initial_ssthresh_pkts", "ack_every", "delack_s", "byte_counting"],
     ...["recovery", "reduction", "rto_min_s", "rto", "stack"],
@@ -26,14 +26,14 @@ tcpfair.scenarios = (() => {
     return value !== null && isInfinite(value) ? Infinity : value;
   }
 
-  /** The value of a field of `record`, its default where it is left out. */
+  /** The value of a field of `record`, its default if it is missing. */
   function valueOf(schema, model, record, name) {
     const value = record[name];
     if (value === undefined || (value === null && name !== "recovery")) return defaultOf(schema, model, name);
     return isInfinite(value) && name !== "recovery" ? Infinity : value;
   }
 
-  /** Sets a field; its default and what is infinite are left out. */
+  /** Sets a field; its default and infinite values are omitted. */
   function setValue(schema, model, record, name, value) {
     if (value === Infinity || value === defaultOf(schema, model, name)) delete record[name];
     else record[name] = value;
@@ -60,7 +60,7 @@ tcpfair.scenarios = (() => {
     return found;
   }
 
-  /** What two sides differ in: [field, value of the first, value of the second]; a value that is left out is the default. */
+  /** What two sides differ in: [field, value of the first, value of the second]; a missing value is the default. */
   function differences(schema, ...sides) {
     const all = sides.map(({ scenario, seed, measuring: { analysis: _, ...measured } }) => leaves({ ...compact(schema, scenario), seed, measured }));
     const defaultAt = (place) => {

@@ -1,7 +1,7 @@
 /**
  * The guided tours: a few steps each, with an equation, the one or two settings that the step is about, what to look for in the
- * picture beside it, and a question whose answer unfolds. Texts come checked from tours.yaml (tours.py), as HTML and MathML; the
- * numbers in them are worked out from the page's run (findings.js) whenever that is another one.
+ * picture next to it, and a question whose answer unfolds. tours.py checks the texts of tours.yaml and writes them as HTML and MathML;
+ * their numbers are computed from the page's run (findings.js) whenever it changes.
  */
 "use strict";
 
