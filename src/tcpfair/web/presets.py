@@ -63,8 +63,10 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
 
 
 def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[str, Any]:
-    """A scenario without defaults and without drawn values, and in ``drawn`` how to draw them: for each of the last flows the source of
-    short flows that its RTT is drawn like, and the time in s within which it starts."""
+    """A scenario without defaults and drawn values, and in ``drawn`` how to draw them.
+
+    For each of the last flows: the source of short flows that its RTT is drawn like, and the time in s within which it starts.
+    """
     values = spec.scenario.model_dump(exclude_defaults=True, mode="json")
     for flow in values["flows"][len(experiment.flows) :]:
         for drawn in _NO_RANDOM_PART:
