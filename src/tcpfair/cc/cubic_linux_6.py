@@ -7,7 +7,9 @@ Source: Linux 6.18, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthres
 * the window is a whole number; it grows by one for every ``cnt`` acknowledged packets, and ``cnt`` is renewed when the window
   has grown or after 1/32 s, at most once a tick;
 * HyStart: a train of ACKs longer than half the least RTT (with 1 ms for segments that senders and receivers merge), or
-  delays above it by an eighth, at least 4 and at most 16 ms. A round begins with its first ACK.
+  delays above it by an eighth, at least 4 and at most 16 ms. A round begins with its first ACK, whatever the window:
+  Linux 5.17 to 6.13 begin the first round only at 16 packets, in the middle of a burst, and leave slow start too early
+  ("tcp_cubic: fix incorrect HyStart round start detection", January 2025; 6.1 has it from 6.1.129 on).
 
 Use it with ``reduction: prr``, ``ack_every: 2`` and an initial window of 10. Not modelled: the kernel's cube root
 (within 0.2 %; here exact and rounded down), idle times, the reset of the least RTT after a timeout, and undone
@@ -203,10 +205,10 @@ def delay_has_grown(f):
 @jit
 def watch_slow_start(f, p):
     """Slow start ends at this window when the path appears full (hystart_update)."""
-    if f.cwnd < HYSTART_LOW_WINDOW_PKTS:
-        return
     if f.now - f.rtt >= f.round_start - SAME_TIME_S:
         start_round(f)  # the acknowledged packet was sent in the last round
+    if f.cwnd < HYSTART_LOW_WINDOW_PKTS:
+        return
     if train_is_long(f, p):
         f.ssthresh = f.cwnd
     if delay_has_grown(f):
