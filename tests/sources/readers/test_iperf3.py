@@ -544,48 +544,6 @@ def test_remarks_on_logs():
     assert not any("handed to its socket" in remark for remark in recorded("p4_server.txt").remarks)
 
 
-def test_client_and_server_of_one_test_are_not_two_flows(tmp_path):
-    for name in ("p2.json", "server_log.json.gz"):
-        (tmp_path / name).write_bytes((RECORDED / name).read_bytes())
-    with pytest.raises(InputError, match=r"the same flow as p2\.json#1"):
-        read_any(tmp_path)
-
-
-def test_starts_that_clocks_deny_are_refused(tmp_path, report, write):
-    other = copy.deepcopy(report)
-    other["start"]["timestamp"] = {"timesecs": report["start"]["timestamp"]["timesecs"] + 30}
-    other["start"]["connected"][0]["local_port"] = 1
-    other["server_output_text"] = other["server_output_text"].replace("60410", "1").replace("26.3", "26.2")
-    write(report, "a.json"), write(other, "b.json")
-    with pytest.raises(InputError, match="30 s by their clocks"):
-        read_any(tmp_path)
-
-
-def test_cut_files_are_refused(tmp_path):
-    text = SAMPLE.read_text()
-    plain = tmp_path / "cut.json"
-    plain.write_text(text[: len(text) // 2])
-    packed = tmp_path / "cut.json.gz"
-    data = gzip.compress(text.encode())
-    packed.write_bytes(data[: len(data) // 2])
-    for path, says in ((plain, r"cut\.json: not JSON at line \d+"), (packed, r"cut\.json\.gz: damaged gzip")):
-        assert iperf3.sniff(path)
-        with pytest.raises(InputError, match=says):
-            read(path)
-
-
-@pytest.mark.parametrize(
-    "text", ['{"start": 1}', "", "[ ID] Interval\n[  3] local 10.0.0.1 port 1 connected with 10.0.0.2 port 2\n"]
-)
-def test_other_files_are_not_taken_for_reports(tmp_path, text):
-    other = tmp_path / "other"
-    other.write_text(text)
-    assert not iperf3.sniff(other)
-    assert not iperf3.sniff(tmp_path / "nothing.json")
-    with pytest.raises(InputError):
-        read(other)
-
-
 def test_titles_and_times_before_lines_are_read_over(write):
     text = (RECORDED / "client.txt").read_text()
     path = write("".join(f"Sun Nov 22 15:54:37 2026 secret:  {line}\n" for line in text.splitlines()), "client.txt")

@@ -47,6 +47,7 @@ BASES = {
 OTHERS = {
     "flent": ["{}", '{"x_values": []}', "x_values raw_values", (SAMPLES / "iperf3/reno_4s.json").read_text()],
     "flowmonitor": ["<html>", "<?xml version='1.0'?><svg/>", "FlowMonitor"],
+    "iperf3": ['{"start": 1}', "[ ID] Interval\n[  3] local 10.0.0.1 port 1 connected with 10.0.0.2 port 2\n"],
     "mahimahi": ["# t_s,bytes\n1,2\n", "20 + 1504\n"],
     "ns2_trace": ["V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"],
     "pcap": ["\n\r\r\n", "{}"],

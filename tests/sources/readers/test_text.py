@@ -71,7 +71,7 @@ def test_csv_keeps_the_named_columns_with_their_types(packed):
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("t,m\n1,2\n", "n: missing; give a CSV with the columns t, n"),
+        ("t,m\n1,2\n", "n: missing; give a CSV with numbers in the columns t, n"),
         ("t,n\n", "no rows"),
         ("", "no rows"),
         ("t,n\n1,x\n", "give a CSV"),

@@ -55,7 +55,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     duration_s = observed.duration_s or max(stops_s)
     _check_length(path, duration_s, sample_s, len(flows), sidecar_path(path))
     edges_s = edges(duration_s, sample_s)
-    samples = [_samples(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
+    samples = [samples_of(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
     for flow, rows in zip(flows, samples, strict=True):
         _check_flow(f"{flow.file}: {flow.name}", flow, rows, sample_s)
         conservation.refuse_impossible_windows(flow)
@@ -68,7 +68,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     )
     name = name_of(path)
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
-    events = _of_flows((flow.events for flow in flows), shifts_s, empty("events"))
+    events = of_flows((flow.events for flow in flows), shifts_s, empty("events"))
     return Trace(
         runs=run_table(
             name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **observed.parameters
@@ -82,7 +82,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
         link=_link(observed, flows, shifts_s, edges_s),
         events=empty("events") if events is None else events,
         # windows at every poll; the samples keep only one in each interval
-        polls=_of_flows(
+        polls=of_flows(
             (flow.windows.assign(t_s=flow.windows["t_s"] - flow.start_s) for flow in flows),
             starts_s,
             [name for name, *_ in SCHEMA[POLLS]],
@@ -271,7 +271,8 @@ def _seen(flow: ObservedFlow, until_s: float) -> tuple[int, float]:
     return round(float(in_bytes)), until_s - flow.start_s - blind_s
 
 
-def _samples(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFrame:
+def samples_of(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFrame:
+    """The samples of one flow, whose clock is ``shift_s`` behind that of the run, in the intervals between the edges."""
     times_s = flow.times_s + shift_s
     columns = {"run_id": 0, "flow_id": 0, "t_s": edges_s[1:]}
     columns["delivered_bytes"] = counted_between(edges_s, times_s, flow.total_bytes)
@@ -306,15 +307,21 @@ def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[floa
     for direction, rows in link.table.groupby("direction", sort=True):
         at_s = rows["t_s"].to_numpy() + shift_s
         covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
-        columns = {"run_id": 0, "t_s": covered_s[1:], "direction": direction}
-        for name in ("forwarded_bytes", "dropped_pkts"):
-            columns[name] = counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
-        columns["queue_pkts"] = last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
-        parts.append(pd.DataFrame(columns))
+        parts.append(link_of(rows.assign(t_s=at_s), covered_s).assign(direction=direction))
     return pd.concat(parts, ignore_index=True)
 
 
-def _of_flows(tables: Iterable[pd.DataFrame], shifts_s: Iterable[float], columns: Iterable[str]) -> pd.DataFrame | None:
+def link_of(polls: pd.DataFrame, edges_s: Floats) -> pd.DataFrame:
+    """A link in the intervals between the edges, from its polls on the clock of the run."""
+    at_s = polls["t_s"].to_numpy()
+    columns = {"run_id": 0, "t_s": edges_s[1:], "direction": "forward"}
+    for name in ("forwarded_bytes", "dropped_pkts"):
+        columns[name] = counted_between(edges_s, at_s, polls[name].to_numpy(dtype=float))
+    columns["queue_pkts"] = last_value(edges_s[1:], at_s, polls["queue_pkts"].to_numpy())
+    return pd.DataFrame(columns)
+
+
+def of_flows(tables: Iterable[pd.DataFrame], shifts_s: Iterable[float], columns: Iterable[str]) -> pd.DataFrame | None:
     """The windows, or events, of all flows as one table of a trace, each shifted in time; None without any."""
     parts = [
         table.assign(run_id=0, flow_id=number, t_s=table["t_s"] + shift_s)

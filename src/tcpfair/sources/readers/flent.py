@@ -180,8 +180,6 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     is_upload = name.startswith("TCP upload")
     if is_raw:
         _check_sums(f"{path}: {name}", total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps))
-    if gaps:
-        remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
     with located(f"raw_values: {name}"):
         windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC

@@ -31,7 +31,6 @@ from tcpfair.units import BITS_PER_BYTE
 NAME = "patterns"
 ACCEPTS = ", ".join(one.accepts for one in formats())
 
-PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
 MAX_LINE = 1000
 TAIL = 1.5  # a rest of the total longer than this many intervals means missing lines
 TAIL_RATE = 3.0  # as does one faster than this multiple of the fastest interval
@@ -92,7 +91,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     pattern = said.pattern or _format(path)
     if pattern is None:
         raise InputError(f"none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")
-    origin, flows = _flows(path, pattern, said.link.payload_bytes or PAYLOAD_BYTES)
+    origin, flows = _flows(path, pattern, said.link.payload_bytes or readings.PAYLOAD_BYTES)
     if not any(flow.intervals or flow.points or flow.packets for flow in flows.values()):
         raise InputError(f"{pattern.name}: no interval with bytes; record with {pattern.repeat}")
     late = next((flow.late for flow in flows.values() if flow.late), "")

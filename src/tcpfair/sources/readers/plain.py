@@ -40,7 +40,17 @@ from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, head_bytes, line_blocks, located, naming_file, read_bytes, refuse_first
+from tcpfair.sources.readers.text import (
+    head,
+    head_bytes,
+    located,
+    naming_file,
+    read_bytes,
+    refuse_first,
+    table_of,
+    whole_lines,
+    without_blank,
+)
 
 NAME = "plain"
 ACCEPTS = "plain tables (.csv, .tsv, columns with spaces, or .parquet, with a column for the time and columns for bytes or rate)"
@@ -50,7 +60,6 @@ DELIMITERS = (",", ";", "\t")
 SPACES = " "  # any number of spaces and tabs
 _BEFORE = re.compile(r"#|Attaching \d+ probes?\.\.\.")  # lines before the header
 PARQUET = b"PAR1"
-PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
 MAX_COLUMNS = 20_000
 MAX_NAME = 80
 # bounds of the values after conversion; times are bounded by their span
@@ -70,7 +79,6 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
     (1e6, AGREE, ", a million times as many: s and us, or B and MB?"),
     (1.024, 0.005, ", 1.024 times as many: kB and KiB?"),
 )
-INFINITE_SSTHRESH = float(0x7FFFFFFF)
 SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
@@ -358,8 +366,6 @@ def _flow(
     if not len(times_s) or not total_bytes[-1] > 0:
         remarks.append(f"flow {label!r}: never has bytes; left out")
         return []
-    if gaps:
-        remarks.append(f"flow {label!r}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without rows")
     windows, origin, cc = _windows(rows, table, said, remarks), f"table: {name}", _one_cc(rows, table)
     return [readings.flow_of(label, path, (times_s, total_bytes), usual_s, origin, windows, gaps, cc=cc)]
 
@@ -448,11 +454,13 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
 def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
     """Window, threshold and RTT in the columns of a trace, at the table's times."""
     shown = rows.reindex(columns=["time", "cwnd", "ssthresh", "srtt"]).astype(np.float64).set_axis(WINDOWS, axis=1)
-    shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(shown["ssthresh_pkts"] >= INFINITE_SSTHRESH)  # not set yet
+    shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(
+        shown["ssthresh_pkts"] >= readings.INFINITE_SSTHRESH
+    )  # not set yet
     if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(rows):
-        shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or PAYLOAD_BYTES
+        shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or readings.PAYLOAD_BYTES
         if not said.link.payload_bytes:
-            taken = f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}"
+            taken = f"cwnd: bytes taken for packets of {readings.PAYLOAD_BYTES:g}"
             remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes overrides this")
     return shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
 
@@ -559,52 +567,35 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
         decimal = "."
-        for line, block in line_blocks(path, _BLOCK_BYTES):
-            block = block if block.endswith(b"\n") else block + b"\n"
-            if line == 1:
-                line += skip
-                block = b"\n".join(block.split(b"\n", skip)[skip:])
+        for lines, block in whole_lines(path, _BLOCK_BYTES):
+            if lines[0] == 1:
+                lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
                     decimal = ","
             if delimiter == SPACES:
                 block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
-            piece = _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table)
-            if len(piece):
-                yield piece
+            lines, block = without_blank(lines, block)
+            if len(lines):
+                yield _rows(block, lines, names, "," if delimiter == SPACES else delimiter, decimal, table)
 
     return names, pieces
 
 
-def _rows(block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table) -> pd.DataFrame:
-    """The rows of a block whose first line is number ``line``."""
+def _rows(
+    block: bytes, lines: np.ndarray, names: list[str], delimiter: str, decimal: str, table: Table
+) -> pd.DataFrame:
+    """The rows of a block of lines."""
     if b"\0" in block:
         raise InputError("contains bytes that are not text; give the table as UTF-8")
-    block = block.replace(b"\r\n", b"\n")
-    lines = np.arange(line, line + block.count(b"\n"))
-    if b"\n\n" in block or block.startswith(b"\n"):
-        rows = block.split(b"\n")[:-1]
-        lines = lines[[bool(text.strip()) for text in rows]]
-        block = b"".join(text + b"\n" for text in rows if text.strip())
-    if not len(lines):
-        return pd.DataFrame()
     if b'"' not in block:
         _check_fields(block, lines, len(names), delimiter)
     places = sorted(names.index(name) for name in (*table.numbers, *table.texts))
     kinds = {place: str if names[place] in table.texts else np.float64 for place in places}
 
     def read(dtype: object) -> pd.DataFrame:
-        options = {"decimal": decimal, "skip_blank_lines": False, "skipinitialspace": True}
-        try:
-            with np.errstate(all="ignore"):
-                found = pd.read_csv(
-                    io.BytesIO(block), sep=delimiter, header=None, usecols=places, dtype=dtype, **options
-                )
-        except (ValueError, OverflowError) as error:
-            reason = (str(error).splitlines() or ["no table"])[0][:120]
-            raise InputError(f"from line {line}: {reason}; give a table") from None
-        if len(found) != len(lines):
-            raise InputError(f"from line {line}: cells run over several lines; give one row per line")
-        return found.set_axis([names[place] for place in places], axis=1).set_axis(lines, axis=0)
+        options = {"sep": delimiter, "decimal": decimal, "skipinitialspace": True, "usecols": places}
+        found = table_of(lines, block, "give a table, with one row per line", dtype=dtype, **options)
+        return found.set_axis([names[place] for place in places], axis=1)
 
     try:
         piece = read(kinds)

@@ -27,7 +27,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
 from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
-from tcpfair.sources.readers.readings import MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S, refuse_more
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S, refuse_more
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
@@ -35,7 +35,6 @@ from tcpfair.units import MS_PER_S
 MICROSECONDS_PER_S = 1e6
 COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
 CA_OPEN, CA_RECOVERY, CA_LOSS = 0, 3, 4  # enum tcp_ca_state: Open, Disorder, CWR, Recovery (fast), Loss (timeout)
-INFINITE_SSTHRESH = 0x7FFFFFFF
 ALGORITHM_CHANGES = "cc: changes after data were sent; give the polls of one run with one algorithm"
 CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
     "reno": kernel.reno_cwnd_at_loss_pkts,

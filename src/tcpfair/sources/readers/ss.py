@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -37,8 +38,8 @@ import pyarrow.compute as pc
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
-from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
 
@@ -147,21 +148,20 @@ _SOCKET = re.compile(
 _COOKIE = re.compile(rb" sk:(\S{1,20})")
 _TITLES = (b"State", b"Netid", b"Recv-Q")
 _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
-_NO_ALGORITHM = frozenset([b"ts", b"sack", b"ecn", b"ecnseen", b"fastopen", b"<->", b"-->", b"<--", b"---", b""])
+_NO_ALGORITHM = frozenset(["ts", "sack", "ecn", "ecnseen", "fastopen"])
 
-_WHOLE, _REAL = r"^(?P<n>\d{1,18})$", r"^(?P<n>\d{1,18}(?:\.\d{0,18})?)"
+_WHOLE, _REAL = r"^(?P<found>\d{1,18})$", r"^(?P<found>\d{1,18}(?:\.\d{0,18})?)"
 _FIELDS = {  # of each number the field, the pattern of its value, and its largest value
     **{name: (name, _WHOLE, U32_MAX) for name in ("cwnd", "ssthresh", "lost")},
     **{name: (name, _WHOLE, 2**62) for name in ("bytes_sent", "bytes_acked", "bytes_received")},
     **{name: (name, f"{_REAL}(?:/.*)?$", 4_000_000) for name in ("rtt", "minrtt")},  # ms
     "backoff": ("backoff", _WHOLE, 255),
     "resending": ("retrans", f"{_REAL}/", U32_MAX),
-    "resent": ("retrans", r"/(?P<n>\d{1,18})$", U32_MAX),
+    "resent": ("retrans", r"/(?P<found>\d{1,18})$", U32_MAX),
     "busy": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
 }
-_AFTER_ALGORITHM = ("rto", "wscale")  # the algorithm is the word before wscale, or without it before rto
-_NAMES = list(dict.fromkeys([*(name for name, *_ in _FIELDS.values()), *_AFTER_ALGORITHM]))
-_ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
+_AFTER_ALGORITHM = ("wscale", "rto")  # the algorithm is the word before wscale, or without it before rto
+_ALGORITHM = re.compile(r"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 
 def sniff(path: Path) -> bool:
@@ -289,30 +289,11 @@ class _Log:
             return
         sockets, polls, lines, texts = zip(*self.records, strict=True)
         self.records = []
-        words = pc.ascii_split_whitespace(pa.array(map(b"".join, texts), pa.binary()).view(pa.string()))
-        owner, words = pc.list_parent_indices(words).to_numpy(), words.flatten()
-        place = np.flatnonzero(pc.match_substring_regex(words, f"^(?:{'|'.join(_NAMES)}):"))
-        words = words.view(pa.binary())
-        parts = pc.split_pattern(words.take(place), ":", max_splits=1)
-        values = pc.list_element(parts, 1)
-        codes = np.array(pc.index_in(pc.list_element(parts, 0), pa.array([name.encode() for name in _NAMES])))
-        at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
-        records = {name: owner[place[here]] for name, here in at.items()}
-        for name, of in records.items():
-            twice = of[1:] == of[:-1]
-            refuse_first(twice, lambda i, n=name, of=of: f"{n}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
-        shown: dict[str, np.ndarray] = {}
-        for key, (name, form, largest) in _FIELDS.items():
-            told, of = values.take(at[name]), records[name]
-            numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
-            for i in np.flatnonzero(numbers.is_null())[:1]:
-                text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
-                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is not a number that ss writes")
-            numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
-            for i in np.flatnonzero(numbers > largest)[:1]:
-                raise InputError(f"{name}: {numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}")
-            shown[key] = np.full(len(texts), -1, numbers.dtype)
-            shown[key][of] = numbers
+        texts = pa.array([b" ".join(b"".join(text).split()).decode("latin-1") for text in texts])
+        for name in (*dict.fromkeys(name for name, *_ in _FIELDS.values()), *_AFTER_ALGORITHM):
+            twice = pc.count_substring(texts, f" {name}:").to_numpy() > 1
+            refuse_first(twice, lambda i, name=name: f"{name}: twice for the socket in line {lines[i]}; {ADVICE}")
+        shown = {key: _numbers(texts, *field, lines) for key, field in _FIELDS.items()}
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # SYN and FIN are acknowledged but not counted as sent, nor is data that a repaired socket sent before
         refuse_first(
@@ -322,9 +303,7 @@ class _Log:
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
-        before = np.full(len(texts), -1)  # the word that may name the algorithm
-        for name in _AFTER_ALGORITHM:
-            before[records[name]] = place[at[name]] - 1
+        after = [_extracted(texts, rf"(?P<found>\S+) {name}:") for name in _AFTER_ALGORITHM]
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
         rows = pd.DataFrame(
             {
@@ -341,13 +320,32 @@ class _Log:
                 "busy_ms": shown["busy"],
             }
         )
-        names = words.take(pa.array(before, mask=before < 0)).to_pylist()
+        names = pc.coalesce(*after).to_pylist()
         self.store.add(rows.clip(lower=0).assign(cc=[*map(_algorithm, names)])[has_state])
 
 
-def _algorithm(word: bytes | None) -> str:
+def _extracted(texts: pa.StringArray, form: str) -> pa.StringArray:
+    """The group ``found`` of a regular expression in each text; null without a match."""
+    return pc.struct_field(pc.extract_regex(texts, form), "found")
+
+
+def _numbers(texts: pa.StringArray, name: str, form: str, largest: float, lines: Sequence[int]) -> np.ndarray:
+    """The numbers of one field, -1 for a socket without it. Raises InputError for other values."""
+    told = _extracted(texts, rf" {name}:(?P<found>\S*)")
+    found = _extracted(told, form)
+    is_wrong = pc.and_(told.is_valid(), found.is_null()).to_numpy(zero_copy_only=False)
+    refuse_first(
+        is_wrong, lambda i: f"{name}: {told[i].as_py()[:20]!r} in line {lines[i]} is not a number that ss writes"
+    )
+    numbers = found.cast(pa.float64() if form.startswith(_REAL) else pa.int64()).fill_null(-1).to_numpy()
+    most = f"is not between 0 and {largest:g}"
+    refuse_first(numbers > largest, lambda i: f"{name}: {numbers[i]} in line {lines[i]} {most}")
+    return numbers
+
+
+def _algorithm(word: str | None) -> str:
     """The algorithm that a word is the name of, '' when it is none."""
-    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or b"") else word.decode()
+    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or "") else word
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH, Clock, PollStore, Socket
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_out_of_bounds
 
@@ -60,8 +61,8 @@ _MODULE = re.compile(
 COLUMNS = ["t_s", "source", "target", "nxt", "una", "snd_cwnd", "ssthresh", "srtt", "cookie"]
 BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, 2**32 - 1), "srtt": (0, 2**32 - 1)}
 _NAME = "tcp_probe: "
-_PROBED = re.compile(rf"^(?=[^\n]*snd_)[^\n]*{_NAME}", re.MULTILINE)
-_OTHER = re.compile(r"^(?!#)[^\n]*\S", re.MULTILINE)
+_PROBED = re.compile(rf"(?=.*snd_).*{_NAME}")
+_OTHER = re.compile(r"(?!#).*\S")
 _LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 
 
@@ -87,33 +88,29 @@ class _Log:
         self.cut: list[str] = []
 
     def rows(self) -> Iterator[pd.DataFrame]:
-        """The probe's lines, piece by piece: `COLUMNS` as text, and line."""
+        """The probe's lines, piece by piece: ``line``, and `COLUMNS` as text."""
         for lines, block in pieces(self.store.path, BLOCK_BYTES, self.cut):
-            text = block.decode("latin-1")
-            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-            # of each form by the place at which a line begins
-            forms = [
-                {found.start(): found.groups("") for found in form.finditer(text)} for form in (_TRACEPOINT, _MODULE)
-            ]
-            for start, is_module in sorted((min(rows), bool(form)) for form, rows in enumerate(forms) if rows):
-                self.is_module = is_module if self.is_module is None else self.is_module
-                if self.is_module is not is_module:
-                    line = lines[np.searchsorted(ends, start)]
-                    raise InputError(f"line {line}: another form of the probe than before; give one recording")
-            rows = forms[bool(self.is_module)]
-            probed = _PROBED.finditer(text) if text.count(_NAME) > len(rows) else ()
-            for start in (found.start() for found in probed if found.start() not in rows):
-                line = lines[np.searchsorted(ends, start)]
-                says = f"line {line} lacks a field or has no number in it; copy it again"
-                raise InputError(f"tcp_probe: {says}")
-            if self.is_module is not False and not self.first_other:
-                others = (found.start() for found in _OTHER.finditer(text) if found.start() not in rows)
-                self.first_other = next((lines[np.searchsorted(ends, start)] for start in others), 0)
+            texts = zip(lines.tolist(), block.decode("latin-1").split("\n"), strict=False)
+            rows = [row for line, text in texts if (row := self._row(line, text))]
             if self.is_module and self.first_other:
                 raise InputError(f"line {self.first_other}: not of /proc/net/tcpprobe; give its text alone")
-            self.lost += sum(map(int, _LOST.findall(text)))
-            table = pd.DataFrame(rows.values(), columns=COLUMNS, dtype=object)
-            yield table.assign(line=lines[np.searchsorted(ends, list(rows))])
+            yield pd.DataFrame(rows, columns=["line", *COLUMNS], dtype=object).astype({"line": np.int64})
+
+    def _row(self, line: int, text: str) -> tuple[int | str, ...] | None:
+        """The values of a line of the probe; None for any other line."""
+        matches = ((form is _MODULE, form.match(text)) for form in (_TRACEPOINT, _MODULE))
+        is_module, found = next((each for each in matches if each[1]), (None, None))
+        if found:
+            self.is_module = is_module if self.is_module is None else self.is_module
+            if self.is_module is not is_module:
+                raise InputError(f"line {line}: another form of the probe than before; give one recording")
+            return line, *found.groups("")
+        if _PROBED.match(text):
+            raise InputError(f"tcp_probe: line {line} lacks a field or has no number in it; copy it again")
+        if not self.first_other and _OTHER.match(text):
+            self.first_other = line
+        self.lost += sum(map(int, _LOST.findall(text)))
+        return None
 
     def keep(self, table: pd.DataFrame) -> None:
         """Add some lines to the store."""

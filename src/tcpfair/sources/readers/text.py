@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import csv
 import gzip
 import io
 import json
@@ -38,6 +39,7 @@ MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
 # a log of identical polls packs to a hundredth; more than this is only repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
+_BLANK = re.compile(rb"(?:\A|\n)[ \t]*\n")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -246,41 +248,61 @@ def read_csv_blocks(
 
     Raises InputError as `read_csv` does, except for a file without rows, which has no block.
     """
-    header = b""
-    for line, block in line_blocks(path, size_bytes):
-        rows = block.removesuffix(b"\n")
-        if not header and rows:
-            header, _, rows = rows.partition(b"\n")
-            line += 1
-        if not rows.strip():
+    kinds = {name: kind for name, (kind, _, _) in columns.items()}
+    bounds = {name: limits for name, (kind, *limits) in columns.items() if kind != "str"}
+    give = f"give a CSV with numbers in the columns {', '.join(kinds)}"
+    header: list[str] = []
+    for lines, block in whole_lines(path, size_bytes):
+        lines, block = without_blank(lines, block)
+        if not header and block:
+            first, _, block = block.partition(b"\n")
+            header, lines = first.decode(errors="replace").strip().split(","), lines[1:]
+        if not block:
             continue
-        try:
-            text = (header + b"\n" + rows).decode("utf-8")
-        except UnicodeDecodeError as error:
-            at = f"byte {error.start} after line {line}"
-            raise InputError(f"{path}: not text ({at} is not UTF-8); give the tool's own output") from None
         with located(path):
-            table = _parsed(text, columns, line)
+            missing = next((name for name in kinds if name not in header), "")
+            if missing:
+                raise InputError(f"{missing}: missing; {give}")
+            table = table_of(lines, block, give, sep=",", names=header, dtype=kinds, keep_default_na=False)[list(kinds)]
+            refuse_out_of_bounds(table, bounds)
         yield table
 
 
-def _parsed(text: str, columns: dict[str, tuple[str, float, float]], first_line: int) -> pd.DataFrame:
-    """CSV text with header as a table of ``columns``, checked; its index is the number of the line."""
-    kinds = {name: kind for name, (kind, _, _) in columns.items()}
+def whole_lines(path: Path, size_bytes: int) -> Iterator[tuple[np.ndarray, bytes]]:
+    """Numbers of lines and the lines themselves, piece by piece, each line with its end."""
+    for line, block in line_blocks(path, size_bytes):
+        block = block.replace(b"\r\n", b"\n")
+        block = block if block.endswith(b"\n") else block + b"\n"
+        yield np.arange(line, line + block.count(b"\n")), block
+
+
+def without_blank(lines: np.ndarray, block: bytes) -> tuple[np.ndarray, bytes]:
+    """Those lines of a piece that are not blank."""
+    if not _BLANK.search(block):
+        return lines, block
+    texts = block.splitlines(keepends=True)
+    is_text = [bool(text.strip()) for text in texts]
+    return lines[is_text], b"".join(text for text, holds in zip(texts, is_text, strict=True) if holds)
+
+
+def table_of(lines: np.ndarray, block: bytes, give: str, **options: Any) -> pd.DataFrame:
+    """Whole lines as a table with one row each, as pandas reads them with ``options``; its index is their numbers.
+
+    Raises InputError that ends with ``give`` for lines that are no such table.
+    """
     try:
-        # an infinite integer becomes the smallest one, out of bounds below; rows longer than the header are an error
-        with np.errstate(invalid="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
-            table = pd.read_csv(io.StringIO(text), dtype=kinds, keep_default_na=False, index_col=False)
-    except (ValueError, OverflowError, ParserWarning) as error:
-        reason = (str(error).splitlines() or ["no CSV"])[0]
-        raise InputError(f"{reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
-    missing = [name for name in kinds if name not in table]
-    if missing:
-        raise InputError(f"{missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
-    table = table[list(kinds)]
-    table.index = pd.RangeIndex(first_line, first_line + len(table))
-    refuse_out_of_bounds(table, {name: bounds for name, (kind, *bounds) in columns.items() if kind != "str"})
-    return table
+        # an infinite integer becomes the smallest one, out of all bounds; rows longer than the names are an error
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
+            table = pd.read_csv(io.BytesIO(block), header=None, index_col=False, skip_blank_lines=False, **options)
+        if len(table) != len(lines):
+            raise ValueError("a cell goes on in the next line")
+    except (ValueError, OverflowError, TypeError, ParserWarning) as error:
+        reason = (str(error).splitlines() or ["no table"])[0][:200]
+        if isinstance(error, UnicodeDecodeError):
+            reason = f"not text (UTF-8: {error.reason})"
+        reason = re.sub(r"(?<=line )\d+", lambda found: str(lines[int(found[0]) - 1]), reason)
+        raise InputError(f"from line {lines[0]}: {reason}; {give}") from None
+    return table.set_axis(lines, axis=0)
 
 
 def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[float]]) -> None:
@@ -339,25 +361,20 @@ class Form(NamedTuple):
         Raises InputError naming the first invalid line, or the first with a number out of bounds.
         """
         try:
-            with np.errstate(all="ignore"):
-                table = pd.read_csv(
-                    io.BytesIO(block),
-                    sep=self.separator,
-                    header=None,
-                    names=list(self.columns),
-                    usecols=range(len(self.columns)) if self.may_go_on else None,
-                    dtype=self.columns,
-                    keep_default_na=False,
-                    na_values={name: [""] for name, kind in self.columns.items() if kind is float},
-                    quoting=3,
-                    index_col=False,
-                    skip_blank_lines=False,
-                )
-        except (ValueError, OverflowError, TypeError):  # pandas' ParserError is a ValueError
-            table = None
-        if table is None or len(table) != len(lines):
+            table = table_of(
+                lines,
+                block,
+                "",
+                sep=self.separator,
+                names=list(self.columns),
+                usecols=range(len(self.columns)) if self.may_go_on else None,
+                dtype=self.columns,
+                keep_default_na=False,
+                na_values={name: [""] for name, kind in self.columns.items() if kind is float},
+                quoting=csv.QUOTE_NONE,
+            ).reset_index(names="line")
+        except InputError:
             self.refuse(np.ones(len(lines), bool), block, lines)
-        table["line"] = lines
         refuse_out_of_bounds(table, self.bounds)
         return table
 

@@ -12,7 +12,6 @@ evaluates the packets. Source: tshark(1) and the display filter reference, Wires
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -27,7 +26,7 @@ from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, table_of
 
 NAME = "tshark"
 ACCEPTS = (
@@ -140,27 +139,9 @@ class _Table:
                 lines, block = lines[1:], block.partition(b"\n")[2]
             if not block:
                 continue
-            try:
-                table = pd.read_csv(
-                    io.BytesIO(block),
-                    sep=self._separator,
-                    quotechar=self._quote,
-                    header=None,
-                    names=self.names,
-                    dtype=str,
-                    keep_default_na=False,
-                    skip_blank_lines=False,
-                    index_col=False,
-                )
-                if len(table) != len(lines):
-                    raise ValueError("a quoted cell goes on in the next line")
-                table.index = lines
-            except UnicodeDecodeError as error:
-                raise InputError(f"not text (UTF-8: {error.reason}); give a table of tshark -T fields") from None
-            except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
-                reason = (str(error).splitlines() or ["no table"])[0][:300]
-                reason = re.sub(r"(?<=line )\d+", lambda found, lines=lines: str(int(found[0]) + lines[0] - 1), reason)
-                raise InputError(f"{reason}; give a table of tshark -T fields -E header=y") from None
+            options = {"sep": self._separator, "quotechar": self._quote, "names": self.names}
+            give = "give a table of tshark -T fields -E header=y"
+            table = table_of(lines, block, give, dtype=str, keep_default_na=False, **options)
             yield self._of(table.fillna(""))
 
     def _of(self, table: pd.DataFrame) -> np.ndarray:

@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from tcpfair.files.layout import Layout, repository_root
@@ -27,6 +26,7 @@ from tcpfair.runs.code import digest_of
 from tcpfair.runs.trace import TABLES, Trace, empty
 from tcpfair.sources import tables
 from tcpfair.sources.readers import testbed as reader
+from tcpfair.sources.readers.compose import link_of, of_flows, samples_of
 from tcpfair.sources.readers.sidecar import load_sidecar
 from tcpfair.sources.refusals import checked
 from tcpfair.sources.testbed import programs, record
@@ -78,36 +78,21 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
     iperf3's intervals."""
     observed = reader.read(folder, load_sidecar(folder))
     edges_s = intervals.edges(spec.scenario.duration_s, spec.scenario.sample_s)
-    samples, events = [], [empty("events")]
-    for flow_id, flow in enumerate(observed.flows, start=1):
-        windows = {
-            name: intervals.last_value(edges_s[1:], flow.windows["t_s"].to_numpy() + flow.offset_s, values.to_numpy())
-            for name, values in flow.windows.drop(columns="t_s").items()
-        }
-        delivered_bytes = intervals.counted_between(edges_s, flow.times_s + flow.offset_s, flow.total_bytes)
-        own = {"run_id": spec.run_id, "flow_id": flow_id, "t_s": edges_s[1:], "delivered_bytes": delivered_bytes}
-        samples.append(pd.DataFrame(own | windows))
-        if len(flow.events) and "events" in spec.scenario.record:
-            own = flow.events.assign(run_id=spec.run_id, flow_id=flow_id, t_s=flow.events["t_s"] + flow.offset_s)
-            events.append(own)
+    run_id, record, shifts_s = spec.run_id, spec.scenario.record, [flow.offset_s for flow in observed.flows]
+    samples = [
+        samples_of(flow, shift_s, edges_s).assign(run_id=run_id, flow_id=flow_id)
+        for flow_id, (flow, shift_s) in enumerate(zip(observed.flows, shifts_s, strict=True), start=1)
+    ]
+    events = of_flows((flow.events for flow in observed.flows), shifts_s, empty("events"))
+    has_events = events is not None and "events" in record
     return Trace(
         runs=tables.runs(paper, experiment, spec, "testbed"),
         flows=tables.flows(spec),
         samples=pd.concat(samples, ignore_index=True),
-        link=_link(spec, observed.link.table, edges_s) if "link" in spec.scenario.record else empty("link"),
-        events=pd.concat(events[1:] or events, ignore_index=True),
+        link=link_of(observed.link.table, edges_s).assign(run_id=run_id) if "link" in record else empty("link"),
+        events=events.assign(run_id=run_id) if has_events else empty("events"),
         provenance={"backend": "testbed", **observed.provenance},
     )
-
-
-def _link(spec: RunSpec, counters: pd.DataFrame, edges_s: np.ndarray) -> pd.DataFrame:
-    """The bottleneck's counters as the table of a trace."""
-    t_s = counters["t_s"].to_numpy()
-    table = pd.DataFrame({"run_id": spec.run_id, "t_s": edges_s[1:], "direction": "forward"})
-    for name in ("forwarded_bytes", "dropped_pkts"):
-        table[name] = intervals.counted_between(edges_s, t_s, counters[name].to_numpy())
-    table["queue_pkts"] = intervals.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
-    return table
 
 
 def gathered(made: list[Trace], provenance: dict) -> Trace:
