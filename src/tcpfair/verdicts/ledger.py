@@ -162,12 +162,9 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
     """Every published result of the papers next to the reproduced number (`printed.LEDGER_COLUMNS`)."""
-    tolerances, by_scatter = (
-        printed.load_tolerances(layout.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
-    )
+    tolerances = printed.both_tolerances(layout.data)
     tables = [
-        printed.compare(printed.load_printed(paper, layout.data), reproduced, tolerances, by_scatter)
-        for paper in papers.values()
+        printed.compare(printed.load_printed(paper, layout.data), reproduced, *tolerances) for paper in papers.values()
     ]
     return pd.concat(tables, ignore_index=True)
 

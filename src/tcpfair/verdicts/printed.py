@@ -213,6 +213,11 @@ def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
     return load_models(Path(path), Tolerance)
 
 
+def both_tolerances(data: Path) -> list[dict[str, Tolerance]]:
+    """The tolerances set by hand, and those by the scatter of repetitions."""
+    return [load_tolerances(data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")]
+
+
 class Deviation(NamedTuple):
     """Distance of a reproduced number from the published one; `within` is None if no number was computed."""
 

@@ -21,7 +21,7 @@ from tcpfair.metrics.fairness import jfi, nru_tuple
 from tcpfair.metrics.series import throughput_ratio
 from tcpfair.papers.papers import Experiment, PaperConfig, Value
 from tcpfair.units import BPS_PER_MBPS
-from tcpfair.verdicts.cells import Cell, cells
+from tcpfair.verdicts.cells import Cell, cells, listed
 
 SAID_OF_ALL = "one number said of many cells"
 OF_MEANS = "from printed throughputs"
@@ -97,15 +97,11 @@ def rows_of(paper: PaperConfig, number: dict) -> Iterator[tuple[str, dict]]:
     value = float(number["value"]) / cell.scale if number["value"] else np.nan
     [experiment] = cell.experiments
     grid = {name: values.value for name, values in paper.experiments[experiment].grid.items()}
-    chosen = [_listed(cell.where.get(name, values)) for name, values in grid.items()]
+    chosen = [listed(cell.where.get(name, values)) for name, values in grid.items()]
     derived = SAID_OF_ALL if cell.cells else _PRINTED
     for place in product(*chosen):
         row = {"flow": flow, "metric": metric, "value": value, "derived": derived}
         yield experiment, dict(zip(grid, place, strict=True)) | row
-
-
-def _listed(values: object) -> list:
-    return values if isinstance(values, list) else [values]
 
 
 # --- Derived values -----------------------------------------------------------------------------------------------

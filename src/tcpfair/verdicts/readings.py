@@ -210,15 +210,12 @@ def _printed(
     number = pd.Series(own.index, pd.MultiIndex.from_frame(own[IDENTITY]))
     placed = ensemble[ensemble["paper"] == paper]
     placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[IDENTITY])).to_numpy())
-    tolerances = (
-        printed.load_tolerances(layout.data / f"{name}.yaml") for name in ("tolerances", "tolerances_scatter")
-    )
     return Printed(
         paper,
         own,
         placed.set_index(["hypothesis", "number"]),
         again if paper == TWINS[1] else frozenset(),
-        *tolerances,
+        *printed.both_tolerances(layout.data),
         config.judging.inside,
         registry.metrics_loader(held),
     )
