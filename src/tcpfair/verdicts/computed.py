@@ -294,9 +294,14 @@ def sampled_loads(context: Context, exhibit: Exhibit) -> pd.DataFrame:
     link = trace.link.query("direction == 'forward'")
     link = link.merge(trace.runs[["run_id", "traffic", "sample_s", "payload_bytes", "wire_bytes"]], on="run_id")
     link = link[window_mask(link["t_s"], *experiment.window_s.value)]
+    return pd.DataFrame({"traffic": link["traffic"], "mbps": load_mbps(context, link, link)})
+
+
+def load_mbps(context: Context, link: pd.DataFrame, run: pd.DataFrame | pd.Series) -> pd.Series:
+    """Mb/s of samples of a link, of the bytes that ``utilisation_counts`` selects; ``run`` has the sizes of packets."""
     of_payload = context.paper.analysis_value("utilisation_counts") == "payload"
-    counted = link["payload_bytes"] / link["wire_bytes"] if of_payload else 1.0
-    return pd.DataFrame({"traffic": link["traffic"], "mbps": counted * mbps(link["forwarded_bytes"], link["sample_s"])})
+    counted = run["payload_bytes"] / run["wire_bytes"] if of_payload else 1.0
+    return counted * mbps(link["forwarded_bytes"], run["sample_s"])
 
 
 @_computes

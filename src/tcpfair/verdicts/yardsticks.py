@@ -17,12 +17,12 @@ import pandas as pd
 
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
+from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.printed import IDENTITY, both_tolerances, compare, load_printed
 from tcpfair.verdicts.scatter import twice_printed
 
 SMALLEST_TABLE = 4  # least numbers of one metric in a table; the median of fewer is nearly the published number itself
-NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 YARDSTICK_COLUMNS = [
     *("paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"),
 ]

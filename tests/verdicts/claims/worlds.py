@@ -108,6 +108,4 @@ def evidence(
     kind: type[Evidence] = Evidence,
 ) -> Evidence:
     """What a claim may look at in the worlds, or in other metrics."""
-    return kind(
-        claim, CONFIGS[claim.paper], of or measured(claim.paper), lambda name: trace(claim.paper, name), rows
-    )
+    return kind(claim, CONFIGS[claim.paper], of or measured(claim.paper), lambda name: trace(claim.paper, name), rows)
