@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
@@ -154,7 +154,6 @@ def test_what_is_not_declared_or_not_there_is_refused():
         _ = evidence["limit"]
 
 
-@settings(deadline=None)
 @given(arrays.arrays(float, (3, 5), elements=st.floats(-10, 10)))
 def test_trend_is_kendalls_rank_correlation(values):
     found = trend(pd.DataFrame(values, columns=[1, 2, 3, 4, 5]))
