@@ -36,7 +36,10 @@ LONGEST = (
     "engine/test_reference.py",
     "engine/test_clock.py",
 )
+# no deadlines: the first call may compile, and on a busy machine any call may take long
+settings.register_profile("usual", deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)  # for --hypothesis-profile
+settings.load_profile("usual")
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 
 

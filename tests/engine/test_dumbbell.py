@@ -73,7 +73,7 @@ def test_what_lies_beyond_a_hole_is_received_and_not_delivered():
     assert (np.diff(result.delivered_pkts[:, 0]) >= 0).all()
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(st.lists(st.floats(0.0, 21.0), max_size=12))
 def test_where_a_run_stops_changes_nothing(stops):
     simulation = Simulation(crowded(), seed=3, log_events=True)

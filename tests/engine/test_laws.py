@@ -31,7 +31,7 @@ any_flow = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(
     flows=st.lists(any_flow, min_size=1, max_size=6),
     buffer_pkts=st.floats(1, 100),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair.engine.rng import packets_to_loss, seed_state, uniform
@@ -35,7 +35,6 @@ def test_first_values_are_the_known_ones_of_xorshift64star():
     assert highest_32_bits == [3540625527, 2750739987, 4037983143, 1993361440, 3809424708]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, MASK))
 def test_sequence_of_any_seed(seed):
     expected = EngineNumbers(seed)

@@ -1,7 +1,7 @@
 """The winner tree that finds the flow whose turn it is."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair.engine.dumbbell import Simulation
@@ -27,7 +27,6 @@ def tournament(bits, winners, flows, times, found):
         found[k, 0], found[k, 1] = earliest(bits, winners, leaves)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, MOST_FLOWS - 1), TIMES), min_size=1, max_size=60))
 def test_the_earliest_flow_wins_and_of_equal_ones_the_lowest(matches):
     flows, times = (np.array(column) for column in zip(*matches, strict=True))

@@ -5,6 +5,7 @@ One exhibit of each drawing kind, from the bundled data.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -93,9 +94,14 @@ def problems(figure):
     return found
 
 
+@cache
+def _context(paper):
+    return Context(load_paper(LAYOUT.paper_config(paper)), LAYOUT)
+
+
 @pytest.mark.parametrize(("paper", "exhibit_id"), _one_of_each_kind(), ids=lambda name: name.partition(".")[2] or name)
 def test_a_figure_can_be_read(paper, exhibit_id):
-    context = Context(load_paper(LAYOUT.paper_config(paper)), LAYOUT)
+    context = _context(paper)
     with style.applied():
         drawn = draw(context, context.paper.exhibit(exhibit_id))
         note = pages.corner_text("bundled", drawn)

@@ -110,8 +110,13 @@ def value(metrics, metric, flow=0, run_id=0):
     return rows["value"].item()
 
 
+def measured(measures, *flows, window_s=(2, 4), weights=None, **columns):
+    """Metrics of one run."""
+    return measure(trace(flows, **columns), config(measures, window_s), "pair", weights)
+
+
 def test_means_are_over_the_window_and_94_mbps_fill_the_link():
-    metrics = measure(trace([[90, 90, 40, 42], [0, 0, 53, 53]]), config(["throughput", "ratio"]), "pair")
+    metrics = measured(["throughput", "ratio"], [90, 90, 40, 42], [0, 0, 53, 53])
     assert value(metrics, "throughput_mean", 1) == 41
     assert value(metrics, "throughput_mean", 2) == 53
     assert value(metrics, "throughput_sum") == 94
@@ -121,7 +126,7 @@ def test_means_are_over_the_window_and_94_mbps_fill_the_link():
 
 
 def test_rows_tell_the_grid_from_the_flow():
-    metrics = measure(trace([[40, 40, 40, 40], [54, 54, 54, 54]]), config(["throughput"]), "pair")
+    metrics = measured(["throughput"], [40, 40, 40, 40], [54, 54, 54, 54])
     own = metrics.query("metric == 'throughput_mean'").set_index("flow")
     assert list(metrics.columns) == [
         "run_id",
@@ -139,23 +144,19 @@ def test_rows_tell_the_grid_from_the_flow():
 
 
 def test_alternating_flows_are_fair_on_average_and_unfair_at_any_time():
-    metrics = measure(trace([[0, 0, 50, 0], [0, 0, 0, 50]]), config(["jfi"]), "pair")
+    metrics = measured(["jfi"], [0, 0, 50, 0], [0, 0, 0, 50])
     assert value(metrics, "jfi_mean") == 0.5
     assert value(metrics, "jfi_of_means") == 1
 
 
 def test_first_arrivals_count_apart_from_in_order_goodput():
-    metrics = measure(
-        trace([[0, 0, 50, 0], [0, 0, 0, 50]], received_bytes=[3e6, 3e6, 3e6, 3e6]),
-        config(["throughput", "jfi"]),
-        "pair",
-    )
+    metrics = measured(["throughput", "jfi"], [0, 0, 50, 0], [0, 0, 0, 50], received_bytes=[3e6, 3e6, 3e6, 3e6])
     assert value(metrics, "received_mean", 1) == 24
     assert value(metrics, "jfi_mean_received") == 1
 
 
 def test_first_arrivals_that_a_source_does_not_record_are_nan():
-    metrics = measure(trace([[1, 1, 1, 1], [1, 1, 1, 1]]), config(["throughput"]), "pair")
+    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
     assert np.isnan(value(metrics, "received_mean", 1))
 
 
@@ -196,19 +197,19 @@ def test_further_rules_of_the_weights_shift_every_flow():
 
 
 def test_sum_of_the_flows_stabilities_beside_their_mean():
-    metrics = measure(trace([[43, 43, 43, 86], [33, 33, 33, 66]]), config(["stability"]), "pair", self_metrics())
+    metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=self_metrics())
     assert value(metrics, "S_N_sum") == pytest.approx(value(metrics, "S_n", 1) + value(metrics, "S_n", 2))
     assert value(metrics, "S_N_sum") == pytest.approx(2 * value(metrics, "S_N_eq10"))
 
 
 def test_weights_are_means_over_the_runs_of_the_self_pair():
     runs = pd.concat([self_metrics(cubic=(61, 20)), self_metrics(cubic=(61, 46))])
-    metrics = measure(trace([[43] * 4, [33] * 4]), config(["nru"]), "pair", runs)
+    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
     assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
-    metrics = measure(trace([[43, 43, 0, 43], [33] * 4]), config(["nru"]), "pair", self_metrics())
+    metrics = measured(["nru"], [43, 43, 0, 43], [33] * 4, weights=self_metrics())
     assert value(metrics, "U_n", 1) == pytest.approx(10 * np.log10(SEGMENT_MBPS / 43) / 2)
     assert value(metrics, "U_n_of_means", 1) == pytest.approx(-3.0103, abs=1e-4)
     assert value(metrics, "zero_share", 1) == 0.5
@@ -217,7 +218,7 @@ def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
 def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_time():
     # U_n of 1.15 and -1.81 dB: printed S_N 6.31 (bhatti2008 table VI, NewReno at 100 ms)
     rates = [43 * 10**0.115, 33 * 10**-0.181]
-    metrics = measure(trace([[rate] * 4 for rate in rates]), config(["stability"]), "pair", self_metrics())
+    metrics = measured(["stability"], *([rate] * 4 for rate in rates), weights=self_metrics())
     assert value(metrics, "S_N") == pytest.approx(6.31, abs=0.05)
     assert value(metrics, "S_N_eq10") == pytest.approx(0, abs=1e-9)
     assert value(metrics, "S_n", 1) == pytest.approx(0, abs=1e-9)
@@ -226,7 +227,7 @@ def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_tim
 def test_convergence_waits_for_both_flows_and_counts_from_t_e():
     ccid2 = [43, 43, 20, 43, 43, 20, 43, 43]
     cubic = [33, 33, 33, 33, 10, 33, 33, 33]
-    metrics = measure(trace([ccid2, cubic]), config(["convergence"], window_s=(2, 8)), "pair", self_metrics())
+    metrics = measured(["convergence"], ccid2, cubic, window_s=(2, 8), weights=self_metrics())
     # samples from 2 s on: flow 1 is there at 4 s, flow 2 at 3 s, both at 4 s; t_e is 1 s
     assert value(metrics, "T_U", 1) == 3
     assert value(metrics, "T_U", 2) == 2
@@ -236,14 +237,14 @@ def test_convergence_waits_for_both_flows_and_counts_from_t_e():
 
 
 def test_flows_that_never_converge_have_no_time():
-    metrics = measure(trace([[10] * 8, [80] * 8]), config(["convergence"], window_s=(2, 8)), "pair", self_metrics())
+    metrics = measured(["convergence"], [10] * 8, [80] * 8, window_s=(2, 8), weights=self_metrics())
     assert np.isnan(value(metrics, "T_U"))
     assert np.isnan(value(metrics, "converged_share"))
     assert value(metrics, "T_U", 2) == 2
 
 
 def test_peak_and_the_time_to_nine_tenths_of_it():
-    metrics = measure(trace([[10, 85, 89, 94], [0, 0, 0, 8]]), config(["peak"]), "pair")
+    metrics = measured(["peak"], [10, 85, 89, 94], [0, 0, 0, 8])
     assert value(metrics, "throughput_peak", 1) == 94
     assert value(metrics, "time_to_90_s", 1) == 2  # 84.6 Mb/s
     assert value(metrics, "throughput_full_mean", 2) == 2
@@ -257,9 +258,7 @@ def test_growth_is_timed_from_what_leaves_the_residual_share_to_the_bdp_and_on_t
         (0, 1, 5.9, "loss", 150.0, 75.0),
         (0, 2, 3.0, "recovery_end", 1.0, 1.0),
     ]
-    metrics = measure(
-        trace([[1] * 6, [1] * 6], cwnd_pkts=ramp, events=losses), config(["growth", "cwnd"], (0, 6)), "pair"
-    )
+    metrics = measured(["growth", "cwnd"], [1] * 6, [1] * 6, window_s=(0, 6), cwnd_pkts=ramp, events=losses)
     assert value(metrics, "t1_s", 1) == 2
     assert value(metrics, "t2_s", 1) == 1.5
     assert np.isnan(value(metrics, "t2_s", 2))  # the end of a recovery is not a loss
@@ -295,7 +294,7 @@ def test_a_run_shorter_than_the_window_gives_nan_for_every_measure_of_the_window
 def test_a_window_is_enough_when_it_carries_the_target_rate_without_queue():
     """40 Mb/s at 25 ms are 125 000 bytes, 86.3 packets of 1448."""
     windows = {"cwnd_pkts": [200.0, 90.0, 86.0, 87.0]}
-    metrics = measure(trace([[40] * 4, [54] * 4], **windows), config(["window_needed"], window_s=(1, 4)), "pair")
+    metrics = measured(["window_needed"], [40] * 4, [54] * 4, window_s=(1, 4), **windows)
     assert value(metrics, "window_enough_share", 1) == pytest.approx(2 / 3)
 
 
@@ -326,7 +325,7 @@ LOSSES = [
 
 def test_k_is_that_of_the_epoch_under_way():
     """A loss is logged with the K of the epoch that it ends; K after the last loss is not known."""
-    metrics = measure(trace([[40] * 4, [54] * 4], events=LOSSES), config(["cubic_k"], window_s=(0, 4)), "pair")
+    metrics = measured(["cubic_k"], [40] * 4, [54] * 4, window_s=(0, 4), events=LOSSES)
     # samples at 1, 2, 3, 4 s: flow 1 has 3, 6, 6, -; flow 2 has 5, 2, 2, -
     assert value(metrics, "k_mean", 1) == pytest.approx(5)
     assert value(metrics, "k_mean", 2) == pytest.approx(3)
@@ -344,10 +343,10 @@ def test_shares_of_k_are_of_each_run():
 
 
 def test_losses_within_the_stated_time_are_common():
-    metrics = measure(trace([[40] * 4, [54] * 4], events=LOSSES), config(["common_losses"], window_s=(0, 4)), "pair")
+    metrics = measured(["common_losses"], [40] * 4, [54] * 4, window_s=(0, 4), events=LOSSES)
     assert (value(metrics, "losses", 1), value(metrics, "losses", 2)) == (2, 2)
     assert value(metrics, "common_loss_share", 1) == 0.5  # 1.5 and 1.6 s; 3.2 and 3.6 s are 0.4 s apart
-    metrics = measure(trace([[40] * 4, [54] * 4]), config(["common_losses"], window_s=(0, 4)), "pair")
+    metrics = measured(["common_losses"], [40] * 4, [54] * 4, window_s=(0, 4))
     assert value(metrics, "losses", 1) == 0
     assert np.isnan(value(metrics, "common_loss_share", 1))
 
@@ -355,7 +354,7 @@ def test_losses_within_the_stated_time_are_common():
 rates = st.lists(st.integers(0, 100), min_size=4, max_size=4)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(rates, rates), min_size=2, max_size=3))
 def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     asked = config(["throughput", "jfi", "nru", "convergence"])
@@ -364,7 +363,7 @@ def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.tuples(rates, rates), st.randoms())
 def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
     made = trace(run)
@@ -378,7 +377,7 @@ def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
 
 def test_an_unknown_measure_is_refused_with_the_known_ones():
     with pytest.raises(InputError) as error:
-        measure(trace([[1] * 4, [1] * 4]), config(["jain"]), "pair")
+        measured(["jain"], [1] * 4, [1] * 4)
     text = str(error.value)
     assert "config/papers/bhatti2009.yaml: experiments.pair.measures: 'jain'" in text
     assert "jfi" in text
@@ -387,7 +386,7 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
 def test_nru_without_the_runs_that_give_its_weights_is_refused():
     only_cubic = self_metrics().query("protocol == 'CUBIC'")
     with pytest.raises(InputError) as error:
-        measure(trace([[1] * 4, [1] * 4]), config(["nru"]), "pair", only_cubic)
+        measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
     assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
 
 

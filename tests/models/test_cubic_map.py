@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair.models import cubic
@@ -57,7 +57,6 @@ def test_the_papers_reading_keeps_the_sum_of_windows_and_is_the_closed_form(shar
 
 
 @given(st.sampled_from(sorted(METHODS)), SHARES)
-@settings(deadline=None)
 def test_the_physical_reading_keeps_the_link_full(method, share):
     model = CubicMap(LINK, METHODS[method], physical(ack_every=2))
     t_s, after = model.next_loss(LINK.windows_pkts(share))

@@ -844,7 +844,7 @@ two_way_scenarios = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(one_way_scenarios | two_way_scenarios)
 def test_packets_and_acks_are_conserved_and_capacity_is_kept(scenario):
     result = simulate(**scenario)
@@ -871,7 +871,7 @@ def test_packets_and_acks_are_conserved_and_capacity_is_kept(scenario):
         assert served_bits[direction] <= max(0.0, 3.0 - first_sent_s) * rate_bps * (1 + 1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(flow_specs, st.sampled_from([0.01, 0.1, 0.3]), st.integers(0, 1000))
 def test_a_finite_transfer_completes_whatever_is_lost(spec, loss_rate, seed):
     finite = FlowSpec(**{**vars(spec), "cc": "reno", "size_pkts": 50, "stop_s": math.inf})
@@ -879,7 +879,7 @@ def test_a_finite_transfer_completes_whatever_is_lost(spec, loss_rate, seed):
     check(finite, **network, delivered_pkts=[50], in_flight=[0])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(two_way_scenarios)
 def test_a_finite_transfer_completes_although_acks_are_dropped(scenario):
     crowd = [flow(rtt_s=0.03, direction=d, stop_s=20) for d in ("forward", "reverse")]
@@ -891,7 +891,7 @@ def test_a_finite_transfer_completes_although_acks_are_dropped(scenario):
     assert result.in_flight == result.acks_in_flight == [0] * len(finite + crowd)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(two_way_scenarios)
 def test_the_directions_have_equal_rights(scenario):
     """Both links and all directions exchanged: the same run."""

@@ -8,6 +8,7 @@ from tcpfair import measures
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import trace
+from tcpfair.verdicts.cells import cells as cells_of
 
 LAYOUT = Layout(repository_root())
 
@@ -15,6 +16,12 @@ LAYOUT = Layout(repository_root())
 @cache
 def config(paper: str) -> PaperConfig:
     return load_paper(LAYOUT.paper_config(paper))
+
+
+@cache
+def cells(paper: str) -> pd.DataFrame:
+    """Its printed results with their cells; a copy is to be changed, not this."""
+    return cells_of(config(paper), LAYOUT)
 
 
 @cache

@@ -14,7 +14,7 @@ from tests.verdicts import bundled
 
 @pytest.fixture(scope="module")
 def table():
-    return {paper: cells(bundled.config(paper), bundled.LAYOUT) for paper in PAPERS}
+    return {paper: bundled.cells(paper) for paper in PAPERS}
 
 
 def row(table, exhibit, key, metric):

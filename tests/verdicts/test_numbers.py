@@ -14,7 +14,6 @@ from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.runs import record
 from tcpfair.verdicts import baseline, numbers
-from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.columns import csv_bytes, rounded
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.measured import Measured
@@ -52,7 +51,7 @@ def test_every_table_is_that_of_the_baseline(paper):
 def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper):
     """Measured once for both tests."""
     config = bundled.config(paper)
-    rows = cells(config, bundled.LAYOUT)
+    rows = bundled.cells(paper)
     drawn = baseline.joined(sorted(bundled.LAYOUT.expected(paper).glob("*.csv")))
     tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
     ledger = compare(load_printed(config, bundled.LAYOUT.data), drawn, tolerances)

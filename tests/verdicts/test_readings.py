@@ -12,7 +12,6 @@ from tcpfair.files.layout import PAPERS
 from tcpfair.measures import SYSTEM
 from tcpfair.runs.ensemble import Change, Excluded, Hypothesis, load
 from tcpfair.verdicts import printed, readings, scatter
-from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.claims import causes
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.claims.why import load_causes
@@ -25,12 +24,12 @@ PLAN = PLANS.papers["bhatti2009"]
 H3 = PLAN.reading("H3")
 HALF = PLAN.reading("half_of_sum")
 NOTHING = PLAN.reading("")
+TOLERANCES = printed.both_tolerances(LAYOUT.data)
 IDENTITY = ["exhibit", "key", "metric"]
 
 
-@cache
 def printed_cells(paper="bhatti2009"):
-    return cells(bundled.config(paper), LAYOUT)
+    return bundled.cells(paper)
 
 
 def number(exhibit, **key):
@@ -83,12 +82,9 @@ def known(numbers=None, inside=lambda row: True, values=METRICS, ensemble=None, 
         )
     if reprints is None:
         reprints = scatter.reprints(numbers, printed_cells("bhatti2008"))
-    tolerances = [
-        printed.load_tolerances(LAYOUT.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
-    ]
     indexed = ensemble.set_index(["hypothesis", "number"])
     load_metrics = cache(lambda experiment: metrics_of_14(values))
-    return readings.Printed("bhatti2009", numbers, indexed, reprints, *tolerances, (0.025, 0.975), load_metrics)
+    return readings.Printed(numbers, indexed, reprints, *TOLERANCES, (0.025, 0.975), load_metrics)
 
 
 def suggested(found, name="H3", reading=H3):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.files.layout import PAPERS
-from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
+from tcpfair.verdicts.printed import both_tolerances, compare, load_printed
 from tcpfair.verdicts.yardsticks import (
     ERROR,
     NULL,
@@ -23,7 +23,6 @@ from tcpfair.verdicts.yardsticks import (
 from tests.verdicts import bundled
 
 DATA = bundled.LAYOUT.data
-TOLERANCES = ("tolerances", "tolerances_scatter")
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +37,7 @@ def printed(papers):
 
 @pytest.fixture(scope="module")
 def against(printed):
-    names = ("tolerances.yaml", "tolerances_scatter.yaml")
-    tolerances, by_scatter = (load_tolerances(DATA / name) for name in names)
-    return lambda numbers: compare(printed, numbers, tolerances, by_scatter)
+    return lambda numbers: compare(printed, numbers, *both_tolerances(DATA))
 
 
 def number(table, exhibit, key, metric):
@@ -113,8 +110,8 @@ def test_crps_of_a_large_normal_ensemble():
     )  # Gneiting and Raftery, eq. 5
 
 
-def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed):
-    numbers = compare(printed, null_model(printed), *(load_tolerances(DATA / f"{name}.yaml") for name in TOLERANCES))
+def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed, against):
+    numbers = against(null_model(printed))
     key = ["exhibit", "key", "metric"]
     first = numbers[(numbers["exhibit"] == "bhatti2008.table5") & (numbers["metric"] == "jfi_mean")].head(2)
     ensemble = first[key].assign(paper="bhatti2008", hypothesis="", printed=["0.9", "0.5"], base=[1.0, 0.5])
@@ -138,8 +135,8 @@ def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed
     assert (errors["numbers"], errors["reproduced"], errors["value"]) == (2, pytest.approx(1), pytest.approx(0.6))
 
 
-def test_without_an_ensemble_there_are_shares_only(papers, printed):
-    numbers = compare(printed, null_model(printed), *(load_tolerances(DATA / f"{name}.yaml") for name in TOLERANCES))
+def test_without_an_ensemble_there_are_shares_only(papers, printed, against):
+    numbers = against(null_model(printed))
     empty = pd.DataFrame(
         columns=["paper", "hypothesis", "exhibit", "key", "metric", "printed", "base", "crps", "tolerance"]
     )

@@ -12,6 +12,7 @@ from tcpfair.papers.papers import PaperConfig, Value
 from tcpfair.papers.settings import place_name, values_in
 from tcpfair.runs.store import Held
 
+_PLACE = ["paper", "experiment", "name", "value"]
 ALL = "all"  # in the column `experiment`: the value holds for every experiment of the paper
 
 
@@ -21,13 +22,9 @@ def assumptions(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     Columns: paper, experiment (or ``all``), name (its place in the configuration, ``flow.ack_every``), value, reason,
     range (equally plausible values). All text.
     """
-    columns = ["paper", "experiment", "name", "value", "reason", "range"]
-    rows = [
-        (*place, as_text(value.value), value.assumed, as_text(value.range))
-        for *place, value in _entries(paper_cfgs)
-        if value.assumed is not None
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    entries = ((place, value) for *place, value in _entries(paper_cfgs) if value.assumed is not None)
+    rows = [(*place, value.assumed, as_text(value.range)) for place, value in entries]
+    return pd.DataFrame(rows, columns=[*_PLACE, "reason", "range"])
 
 
 def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
@@ -36,13 +33,8 @@ def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     Columns: paper, experiment (or ``all``), name, value, source (section of the paper). All text. A value that the
     paper states in part is in `assumptions` too.
     """
-    columns = ["paper", "experiment", "name", "value", "source"]
-    rows = [
-        (*place, as_text(value.value), value.source)
-        for *place, value in _entries(paper_cfgs)
-        if value.source is not None
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    rows = [(*place, value.source) for *place, value in _entries(paper_cfgs) if value.source is not None]
+    return pd.DataFrame(rows, columns=[*_PLACE, "source"])
 
 
 def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
@@ -82,11 +74,11 @@ def as_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, Value]]:
-    """(paper, experiment or ``all``, name, value) of every value, without references to the grid."""
+def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, str, Value]]:
+    """`_PLACE` and the entry of every value, without references to the grid."""
     for paper, config in paper_cfgs.items():
         for place, value in values_in(config.model_copy(update={"experiments": {}})):
-            yield paper, ALL, place_name(place), value
+            yield paper, ALL, place_name(place), as_text(value.value), value
         for experiment, node in config.experiments.items():
             for place, value in values_in(node):
-                yield paper, experiment, place_name(place), value
+                yield paper, experiment, place_name(place), as_text(value.value), value

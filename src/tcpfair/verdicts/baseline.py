@@ -20,6 +20,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import record
+from tcpfair.verdicts.columns import filled
 from tcpfair.verdicts.printed import IDENTITY, NO_VALUE, key_text
 
 RELATIVE = 1e-9  # numbers that differ by no more are equal
@@ -60,8 +61,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
 def joined(files: list[Path]) -> pd.DataFrame:
     """The numbers of several exhibits, one file each, as `read_numbers` gives them."""
-    tables = [table for path in files if len(table := read_numbers(path))]
-    return pd.concat(tables, ignore_index=True) if tables else _NO_NUMBERS
+    return filled(map(read_numbers, files), _NO_NUMBERS)
 
 
 # --- Differences --------------------------------------------------------------------------------------------------

@@ -298,7 +298,7 @@ class Computed(BaseModel):
         return dict(self.model_extra or {})
 
 
-def _listed(given: Any) -> list[Any]:
+def listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
@@ -306,7 +306,7 @@ class _Shown(Strict):
     """The numbers of one exhibit, or of one section of the text; the values of ``of`` apply to all its series."""
 
     series: list[Series | Computed | str] = Field(default_factory=list)
-    rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]
+    rules: dict[str, Annotated[list[Rule], BeforeValidator(listed)]]
 
     @model_validator(mode="before")
     @classmethod

@@ -69,8 +69,7 @@ class Numbers:
     @property
     def table(self) -> pd.DataFrame:
         """Every number with `NUMBER_COLUMNS`."""
-        frames = [rows for column in self.columns if len(rows := column.rows)]
-        return pd.concat(frames, ignore_index=True) if frames else no_numbers()
+        return filled((column.rows for column in self.columns), no_numbers())
 
     def of(self, metric: str, **fixed: str) -> pd.DataFrame:
         """The cells of a metric, from the columns whose keys have the fixed parts ``fixed``.
@@ -123,6 +122,12 @@ def _round(value: Any) -> Any:
 def joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Frames of the same columns as one."""
     return pd.concat(list(frames), ignore_index=True)
+
+
+def filled(frames: Iterable[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
+    """Those frames that have rows as one; ``empty`` if none has."""
+    found = [frame for frame in frames if len(frame)]
+    return joined(found) if found else empty
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:

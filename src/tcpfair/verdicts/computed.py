@@ -23,7 +23,7 @@ from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
 from tcpfair.verdicts.cells import BYTES_PER_MB
-from tcpfair.verdicts.columns import Column, joined, single
+from tcpfair.verdicts.columns import Column, joined, of_metric, selected, single
 from tcpfair.verdicts.combine import FURTHER, distribution, of_runs
 from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.paper_models import READINGS, AimdLink
@@ -294,9 +294,14 @@ def sampled_loads(context: Context, exhibit: Exhibit) -> pd.DataFrame:
     link = trace.link.query("direction == 'forward'")
     link = link.merge(trace.runs[["run_id", "traffic", "sample_s", "payload_bytes", "wire_bytes"]], on="run_id")
     link = link[window_mask(link["t_s"], *experiment.window_s.value)]
+    return pd.DataFrame({"traffic": link["traffic"], "mbps": load_mbps(context, link, link)})
+
+
+def load_mbps(context: Context, link: pd.DataFrame, run: pd.DataFrame | pd.Series) -> pd.Series:
+    """Mb/s of samples of a link, of the bytes that ``utilisation_counts`` selects; ``run`` has the sizes of packets."""
     of_payload = context.paper.analysis_value("utilisation_counts") == "payload"
-    counted = link["payload_bytes"] / link["wire_bytes"] if of_payload else 1.0
-    return pd.DataFrame({"traffic": link["traffic"], "mbps": counted * mbps(link["forwarded_bytes"], link["sample_s"])})
+    counted = run["payload_bytes"] / run["wire_bytes"] if of_payload else 1.0
+    return counted * mbps(link["forwarded_bytes"], run["sample_s"])
 
 
 @_computes
@@ -358,12 +363,8 @@ def case_shares(context: Context, exhibit: Exhibit, rule: str = "") -> Columns:
 
 def phase_runs(metrics: pd.DataFrame, options: Any, point: dict) -> pd.Series:
     """Values of the runs at one point of the grid, by RTT and replicate; InputError when the metric is not measured."""
-    chosen = metrics[(metrics["metric"] == options["metric"]) & (metrics["flow"] == options.get("flow", SYSTEM))]
-    if chosen.empty:
-        metric = options["metric"]
-        raise InputError(f"metric {metric!r}: not among the metrics of this experiment; check its `measures`")
-    for name, value in point.items():
-        chosen = chosen[chosen[name] == value]
+    of_flow = metrics[metrics["flow"] == options.get("flow", SYSTEM)]
+    chosen = selected(of_metric(of_flow, options["metric"]), point)
     return chosen.set_index(["rtt_ms", "replicate"])["value"].sort_index()
 
 
@@ -371,10 +372,9 @@ def printed_line(context: Context, line: dict | None, protocol: str) -> float | 
     """The published number that is drawn next to the runs of a protocol, or None."""
     if not line:
         return None
-    found = context.printed(line["exhibit"], line["metric"]).query("protocol == @protocol")
-    for part, value in line.get("key", {}).items():
-        found = found[found[part] == value]
-    return None if found.empty else float(1 / found["value"].iloc[0] if line.get("inverse") else found["value"].iloc[0])
+    table = context.printed(line["exhibit"], line["metric"])
+    found = selected(table, {"protocol": protocol, **line.get("key", {})})["value"]
+    return None if found.empty else float(1 / found.iloc[0] if line.get("inverse") else found.iloc[0])
 
 
 @_computes

@@ -76,8 +76,8 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     _write(tables, place or layout.ledger)
     return {
         "numbers": printed.count(numbers).by_outcome(),
-        "claims": _counts(verdicts["verdict"], claims.VERDICTS),
-        "changes": _counts(changes["change"], baseline.CHANGES),
+        "claims": printed.by_category(verdicts["verdict"], claims.VERDICTS),
+        "changes": printed.by_category(changes["change"], baseline.CHANGES),
     }
 
 
@@ -121,7 +121,7 @@ def write_exhibits(layout: Layout, config: Config, place: Path | None = None) ->
         "summary": summary_table(scope.papers, exhibits[~supplement], numbers, verdicts),
     }
     _write(tables, place or layout.ledger)
-    return _counts(tables["exhibits"]["status"], STATUSES)
+    return printed.by_category(tables["exhibits"]["status"], STATUSES)
 
 
 def _write(tables: Mapping[str, pd.DataFrame], place: Path) -> None:
@@ -162,12 +162,9 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
     """Every published result of the papers next to the reproduced number (`printed.LEDGER_COLUMNS`)."""
-    tolerances, by_scatter = (
-        printed.load_tolerances(layout.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
-    )
+    tolerances = printed.both_tolerances(layout.data)
     tables = [
-        printed.compare(printed.load_printed(paper, layout.data), reproduced, tolerances, by_scatter)
-        for paper in papers.values()
+        printed.compare(printed.load_printed(paper, layout.data), reproduced, *tolerances) for paper in papers.values()
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -204,11 +201,11 @@ def summary_table(
     """
     rows = [
         *(
-            (paper, "", "exhibits", _counts(of, STATUSES))
+            (paper, "", "exhibits", printed.by_category(of, STATUSES))
             for paper, of in exhibits.groupby("paper", sort=False)["status"]
         ),
         *(
-            (p, "", "claims", _counts(of, claims.VERDICTS))
+            (p, "", "claims", printed.by_category(of, claims.VERDICTS))
             for p, of in verdicts.groupby("paper", sort=False)["verdict"]
         ),
         *(
@@ -235,11 +232,6 @@ def summary_table(
         ],
         columns=["paper", "exhibit", "what", "category", "count", "total", "share"],
     )
-
-
-def _counts(values: pd.Series, categories: Iterable[str]) -> dict[str, int]:
-    found = values.value_counts()
-    return {name: int(found.get(name, 0)) for name in categories}
 
 
 # --- ns-2 as a second opinion -------------------------------------------------------------------------------------

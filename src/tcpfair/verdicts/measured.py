@@ -51,7 +51,8 @@ def table_of(rows: npt.ArrayLike, cells: npt.ArrayLike, values: npt.ArrayLike, p
     matrix = np.full((len(replicates), len(places)), np.nan)
     matrix[row, cells] = values
     runs = np.bincount(cells, minlength=len(places))
-    return Table(pd.DataFrame(matrix, pd.Index(replicates, name=REPLICATE)), places.assign(runs=runs))
+    texts = {name: object for name in places if not pd.api.types.is_numeric_dtype(places[name])}
+    return Table(pd.DataFrame(matrix, pd.Index(replicates, name=REPLICATE)), places.astype(texts).assign(runs=runs))
 
 
 def joined(tables: list[Table]) -> Table:
@@ -86,8 +87,7 @@ class Measured:
         replicates = rows[REPLICATE].to_numpy()
         if pd.MultiIndex.from_arrays([replicates, cells]).has_duplicates:  # a user's runs need not be numbered
             replicates = groups.cumcount().to_numpy()
-        texts = {name: object for name in places if not pd.api.types.is_numeric_dtype(places[name])}
-        return table_of(replicates, cells, rows["value"].to_numpy(dtype=float), places.astype(texts))
+        return table_of(replicates, cells, rows["value"].to_numpy(dtype=float), places)
 
     def _grid(self, experiment: str, metric: str, flow: int) -> pd.DataFrame:
         """One metric of one flow: a row per replicate, a column per point of the grid, sorted."""

@@ -7,7 +7,8 @@ A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt
 import csv
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -213,6 +214,11 @@ def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
     return load_models(Path(path), Tolerance)
 
 
+def both_tolerances(data: Path) -> list[dict[str, Tolerance]]:
+    """The tolerances set by hand, and those by the scatter of repetitions."""
+    return [load_tolerances(data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")]
+
+
 class Deviation(NamedTuple):
     """Distance of a reproduced number from the published one; `within` is None if no number was computed."""
 
@@ -347,6 +353,12 @@ class Counted(NamedTuple):
         parts += [f"{self.not_computed} not computed"] if self.not_computed else []
         text = f" ({self.in_text} of them in the text)" if self.in_text else ""
         return ", ".join(parts) + text
+
+
+def by_category(values: Iterable[str], categories: Iterable[str]) -> dict[str, int]:
+    """The number of values in each category."""
+    found = Counter(values)
+    return {name: found[name] for name in categories}
 
 
 def count(compared: pd.DataFrame, in_text: int = 0, by: Literal["within", "within_scatter"] = "within") -> Counted:

@@ -7,7 +7,7 @@ minimum) are not metrics of a run and are omitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import product
 
 import numpy as np
@@ -19,9 +19,10 @@ from tcpfair.measures.weights import RULES
 from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import jfi, nru_tuple
 from tcpfair.metrics.series import throughput_ratio
-from tcpfair.papers.papers import Experiment, PaperConfig, Value
+from tcpfair.papers.papers import PaperConfig, Value
 from tcpfair.units import BPS_PER_MBPS
-from tcpfair.verdicts.cells import Cell, cells
+from tcpfair.verdicts.cells import Cell, cells, listed
+from tcpfair.verdicts.context import flow_protocol
 
 SAID_OF_ALL = "one number said of many cells"
 OF_MEANS = "from printed throughputs"
@@ -67,18 +68,11 @@ def _as_measured(paper: PaperConfig, name: str, rows: pd.DataFrame) -> pd.DataFr
     rows = rows.drop_duplicates(_identity(paper, name))  # published values take precedence over derived ones
     runs = rows.groupby(grid, sort=False).ngroup() if grid else 0
     labels = rows["protocol"] if "protocol" in grid else pd.Series("", index=rows.index)
-    protocols = [_protocol_of(experiment, flow, label) for flow, label in zip(rows["flow"], labels, strict=True)]
+    places = zip(rows["flow"], labels, strict=True)
+    protocols = ["" if flow == SYSTEM else flow_protocol(experiment, flow, label) for flow, label in places]
     rows = rows.assign(run_id=runs, replicate=0, flow_protocol=protocols)
     columns = ["run_id", "replicate", *grid, "flow", "flow_protocol", "metric", "value", "derived"]
     return rows[columns].sort_values("run_id", kind="stable", ignore_index=True)
-
-
-def _protocol_of(experiment: Experiment, flow: int, label: str) -> str:
-    """Protocol of a flow (1, 2, ..) where the grid variable ``protocol`` is ``label``; empty for the system."""
-    if flow == SYSTEM:
-        return ""
-    setting = experiment.flows[flow - 1].get("protocol")
-    return setting.value if isinstance(setting, Value) else label
 
 
 # --- Published values ---------------------------------------------------------------------------------------------
@@ -97,15 +91,11 @@ def rows_of(paper: PaperConfig, number: dict) -> Iterator[tuple[str, dict]]:
     value = float(number["value"]) / cell.scale if number["value"] else np.nan
     [experiment] = cell.experiments
     grid = {name: values.value for name, values in paper.experiments[experiment].grid.items()}
-    chosen = [_listed(cell.where.get(name, values)) for name, values in grid.items()]
+    chosen = [listed(cell.where.get(name, values)) for name, values in grid.items()]
     derived = SAID_OF_ALL if cell.cells else _PRINTED
     for place in product(*chosen):
         row = {"flow": flow, "metric": metric, "value": value, "derived": derived}
         yield experiment, dict(zip(grid, place, strict=True)) | row
-
-
-def _listed(values: object) -> list:
-    return values if isinstance(values, list) else [values]
 
 
 # --- Derived values -----------------------------------------------------------------------------------------------
@@ -174,7 +164,7 @@ def _nru_of_throughputs(paper: PaperConfig, name: str, flows: pd.DataFrame, foun
     places = flows.index.to_frame(index=False)
     of_self_mbps = np.full((len(flows), n_flows, n_flows), np.nan)
     for n in range(n_flows):
-        protocols = [_protocol_of(experiment, n + 1, label) for label in places["protocol"]]
+        protocols = [flow_protocol(experiment, n + 1, label) for label in places["protocol"]]
         pairs = places.assign(protocol=protocols)[own_grid]
         of_self_mbps[:, n] = own.reindex(pd.MultiIndex.from_frame(pairs)).to_numpy()
     u_db = 10 * log10(flows.to_numpy() * RULES[weights.rule](of_self_mbps))
@@ -192,11 +182,11 @@ def _flows_of_tuple(rows: pd.DataFrame, of_means: pd.DataFrame, grid: list[str])
 
     If both are unfair, U_N- is their mean, and their distance follows from S_N, their standard deviation over the mean.
     """
-    printed = rows[(rows["flow"] == SYSTEM) & rows["metric"].isin(_TUPLE.values())]
     known = _unstacked(of_means, grid, "U_n_of_means", 2) if len(of_means) else pd.DataFrame()
-    if printed.empty or known.empty or set(printed["metric"]) != set(_TUPLE.values()):
+    tuples = _tuples(rows, grid, _TUPLE.values())
+    if tuples is None or known.empty:
         return []
-    tuples = printed.set_index([*grid, "metric"])["value"].unstack("metric").reindex(known.index)
+    tuples = tuples.reindex(known.index)
     upper, lower = tuples["U_N+"], tuples["U_N-"]
     apart = np.sqrt(2) * tuples["S_N"] * lower.abs() / 2  # of two values, from their sample standard deviation
     upper, lower = upper.fillna(lower + apart), lower.where(upper.notna(), lower - apart)
@@ -208,8 +198,14 @@ def _flows_of_tuple(rows: pd.DataFrame, of_means: pd.DataFrame, grid: list[str])
 
 def _means_of_unfair(rows: pd.DataFrame, grid: list[str]) -> Rows:
     """U_N if U_N+ is a dash: all flows are unfair, and the mean over them is U_N-."""
-    printed = rows[(rows["flow"] == SYSTEM) & rows["metric"].isin(["U_N+", "U_N-"])]
-    if set(printed["metric"]) != {"U_N+", "U_N-"}:
-        return
-    tuples = printed.set_index([*grid, "metric"])["value"].unstack("metric")
-    yield _rows(tuples.loc[tuples["U_N+"].isna(), "U_N-"].dropna(), SYSTEM, "U_N", OF_TUPLE)
+    tuples = _tuples(rows, grid, ["U_N+", "U_N-"])
+    if tuples is not None:
+        yield _rows(tuples.loc[tuples["U_N+"].isna(), "U_N-"].dropna(), SYSTEM, "U_N", OF_TUPLE)
+
+
+def _tuples(rows: pd.DataFrame, grid: list[str], parts: Collection[str]) -> pd.DataFrame | None:
+    """Published ``parts`` of the tuple by grid point, a column each; None unless the experiment has all of them."""
+    printed = rows[(rows["flow"] == SYSTEM) & rows["metric"].isin(parts)]
+    if set(printed["metric"]) != set(parts):
+        return None
+    return printed.set_index([*grid, "metric"])["value"].unstack("metric")

@@ -54,7 +54,6 @@ Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and t
 class Printed:
     """The published results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
 
-    paper: str
     numbers: pd.DataFrame
     ensemble: pd.DataFrame  # the paper's rows of ``ensemble_numbers``, indexed by hypothesis and number
     reprints: frozenset[int]
@@ -210,15 +209,11 @@ def _printed(
     number = pd.Series(own.index, pd.MultiIndex.from_frame(own[IDENTITY]))
     placed = ensemble[ensemble["paper"] == paper]
     placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[IDENTITY])).to_numpy())
-    tolerances = (
-        printed.load_tolerances(layout.data / f"{name}.yaml") for name in ("tolerances", "tolerances_scatter")
-    )
     return Printed(
-        paper,
         own,
         placed.set_index(["hypothesis", "number"]),
         again if paper == TWINS[1] else frozenset(),
-        *tolerances,
+        *printed.both_tolerances(layout.data),
         config.judging.inside,
         registry.metrics_loader(held),
     )

@@ -17,12 +17,12 @@ import pandas as pd
 
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
+from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.printed import IDENTITY, compare, load_printed, load_tolerances
+from tcpfair.verdicts.printed import IDENTITY, both_tolerances, compare, load_printed
 from tcpfair.verdicts.scatter import twice_printed
 
 SMALLEST_TABLE = 4  # least numbers of one metric in a table; the median of fewer is nearly the published number itself
-NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
 YARDSTICK_COLUMNS = [
     *("paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"),
 ]
@@ -120,8 +120,7 @@ def yardstick_table(
     ``numbers`` is the ledger's table of numbers, ``ensemble`` that of the ensemble's. If measure is `ERROR`, the values are
     mean distances from the published numbers in tolerances: the distance for a single value, the `crps` for all settings.
     """
-    paths = (layout.data / name for name in ("tolerances.yaml", "tolerances_scatter.yaml"))
-    tolerances, by_scatter = (load_tolerances(path) for path in paths)
+    tolerances = both_tolerances(layout.data)
     results = pd.concat([load_printed(paper, layout.data) for paper in papers.values()], ignore_index=True)
     null = null_model(results)
     others = {NULL: null}
@@ -129,7 +128,7 @@ def yardstick_table(
         others[OTHER] = other_papers(papers, layout)
     rows = []
     for name, table in others.items():
-        both = side_by_side({"reproduced": numbers, name: compare(results, table, tolerances, by_scatter)})
+        both = side_by_side({"reproduced": numbers, name: compare(results, table, *tolerances)})
         both = both.rename(columns={name: "value", f"{name} by scatter": "by_scatter"})
         rows.append(both.rename(columns={"reproduced by scatter": "reproduced_by_scatter"}).assign(yardstick=name))
     scatter = layout.data / "scatter.csv"

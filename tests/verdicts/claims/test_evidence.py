@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
@@ -86,9 +86,9 @@ def test_intervals_cover_the_true_value_as_often_as_they_say(n):
     covered = dict.fromkeys(QUANTITIES, 0)
     for _ in range(WORLDS):
         samples = (random.normal(3, 0.3, (n, 1)), random.normal(2, 0.1, (2 * n, 1)))
-        a, b = (pd.Series(drawn(values, N_DRAWS)[0][:, 0]) for values in samples)
+        a, b = (drawn(values, N_DRAWS)[0][1:, 0] for values in samples)
         for what, (function, true) in QUANTITIES.items():
-            low, high = function(a, b).iloc[1:].quantile([0.025, 0.975])
+            low, high = np.quantile(function(a, b), [0.025, 0.975])
             covered[what] += low <= true <= high
     for what, times in covered.items():
         assert 0.93 <= times / WORLDS <= (0.97 if what == "mean" or n > 3 else 0.99), what
@@ -154,7 +154,6 @@ def test_what_is_not_declared_or_not_there_is_refused():
         _ = evidence["limit"]
 
 
-@settings(deadline=None)
 @given(arrays.arrays(float, (3, 5), elements=st.floats(-10, 10)))
 def test_trend_is_kendalls_rank_correlation(values):
     found = trend(pd.DataFrame(values, columns=[1, 2, 3, 4, 5]))

@@ -24,6 +24,7 @@ from tcpfair.verdicts.claims.decision import Quantities, frame, holds, quantitie
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Rows
 from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Cells, Claim, Expression
+from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics
 
 RECORDED = Path(__file__).with_name("quantities.csv")
@@ -238,15 +239,21 @@ def named(claim: Claim) -> Iterator[tuple[tuple, Any]]:
                 yield path, value
 
 
+@cache
+def names(paper: str, experiment: str) -> list[list]:
+    """The values of each column that identifies cells."""
+    table = metrics(paper, experiment)
+    return [table[column].unique().tolist() for column in table.columns.drop(["value", REPLICATE, "run_id"])]
+
+
 def others(claim: Claim, path: tuple, value: Any) -> Iterator[Any]:
     """What to put in its place: nothing, another name or number of the worlds, another number."""
     if isinstance(path[-1], int):
         yield DROPPED
     for experiment in claim.experiments:
-        table = metrics(claim.paper, experiment)
-        for column in table.columns.drop(["value", REPLICATE, "run_id"]):
-            if (table[column] == value).any():
-                yield from (other for other in table[column].unique().tolist() if other != value)
+        for known in names(claim.paper, experiment):
+            if value in known:
+                yield from (other for other in known if other != value)
     if isinstance(value, int | float):
         yield from (1.5 * value, 0.5 * value, value + 1, value - 1, value + 0.3)
 
@@ -320,7 +327,7 @@ def test_a_quantity_has_no_value_where_a_cell_that_it_is_made_of_has_none(claim_
         many.loc[gone, "value"] = np.nan
         return many.assign(replicate=replicate, run_id=replicate)
 
-    for name, quantity in found(claim, load=cache(with_gaps)).items():
+    for name, quantity in found(claim, of=Measured(with_gaps)).items():
         x = frame(quantity).to_numpy(float)
         if len(x) == n_cases + 1:  # else it is made of a trace
             moved = ~((x == x[0]) | np.isnan(x))
@@ -332,20 +339,26 @@ def test_a_quantity_has_no_value_where_a_cell_that_it_is_made_of_has_none(claim_
 def test_where_an_index_was_not_measured_two_methods_are_not_compared(claim_id):
     table = metrics("kozu2014", "rtt_sweep")
     gone = table.assign(value=table["value"].mask(table["protocol"].eq("Proposed K") & table["rtt_ms"].eq(16)))
-    load = {"rtt_sweep": gone, "existing": metrics("kozu2014", "existing")}.__getitem__
-    assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], load=load).values())
+    of = Measured({"rtt_sweep": gone, "existing": metrics("kozu2014", "existing")}.__getitem__)
+    assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], of=of).values())
+
+
+@cache
+def alike(paper: str) -> Measured:
+    """All experiments of a paper with six equal replicates."""
+
+    def load(experiment: str) -> pd.DataFrame:
+        table = metrics(paper, experiment)
+        one = table[table[REPLICATE] == 0]
+        return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
+
+    return Measured(load)
 
 
 @pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
 def test_equal_replicates_have_the_mean_of_each(claim_id):
     claim = CLAIMS[claim_id]
-
-    def alike(experiment: str) -> pd.DataFrame:
-        table = metrics(claim.paper, experiment)
-        one = table[table[REPLICATE] == 0]
-        return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
-
-    single, mean = (found(claim, rows, load=cache(alike)) for rows in ("runs", "means"))
+    single, mean = (found(claim, rows, of=alike(claim.paper)) for rows in ("runs", "means"))
     for name in claim.clauses:
         if len(frame(single[name])) == 6:
             np.testing.assert_allclose(frame(mean[name]).iloc[[0, 5]], frame(single[name]).iloc[[4, 5]], rtol=1e-9)

@@ -7,7 +7,6 @@ made of. Some worlds have ties, zeros and cells without a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from itertools import product
 
@@ -57,16 +56,16 @@ def metrics(paper: str, experiment: str) -> pd.DataFrame:
     text = "".join(p.read_text() for p in (data / f"{paper}.yaml", code / f"{paper}.py", code / "pair_tests.py"))
     grid = {name: value.value for name, value in config.grid.items()}
     points = pd.DataFrame(list(product(*grid.values())), columns=list(grid))
-    parts = []
+    runs, values = [], []
     for metric in METRICS:
         flows = range(1, min(len(config.flows), MOST_FLOWS) + 1) if metric in OF_FLOWS else [0]
         if re.search(rf'[" ]{re.escape(metric)}[",}}]', text):
             for (replicate, kind), flow in product(enumerate(WORLDS), flows):
                 random = np.random.default_rng([replicate, flow, *experiment.encode(), *metric.encode()])
-                values = _values(len(points), kind, metric, random)
-                run = {"replicate": replicate, "run_id": replicate}
-                parts.append(points.assign(flow=flow, metric=metric, value=values, **run))
-    return pd.concat(parts, ignore_index=True)
+                values.append(_values(len(points), kind, metric, random))
+                runs.append((flow, metric, replicate))
+    table = pd.DataFrame(runs, columns=["flow", "metric", "replicate"]).merge(points, how="cross")
+    return table.assign(value=np.concatenate(values), run_id=table["replicate"])
 
 
 @cache
@@ -105,9 +104,8 @@ def measured(paper: str) -> Measured:
 def evidence(
     claim: Claim,
     rows: Rows = "runs",
-    load: Callable[[str], pd.DataFrame] | None = None,
+    of: Measured | None = None,
     kind: type[Evidence] = Evidence,
 ) -> Evidence:
-    """What a claim may look at in the worlds, or in the metrics that ``load`` gives."""
-    of = Measured(load) if load else measured(claim.paper)
-    return kind(claim, CONFIGS[claim.paper], of, lambda name: trace(claim.paper, name), rows)
+    """What a claim may look at in the worlds, or in other metrics."""
+    return kind(claim, CONFIGS[claim.paper], of or measured(claim.paper), lambda name: trace(claim.paper, name), rows)

@@ -17,7 +17,7 @@ TABLE = (
 def test_a_bar_says_its_counts_and_draws_their_shares():
     bar = marks.summed(
         [
-            marks.bar_of(["built", "failed"], ["built", "pending", "failed"]),
+            marks.Bar({"built": 1, "pending": 0, "failed": 1}),
             marks.Bar({"built": 2, "pending": 0, "failed": 0}),
         ]
     )

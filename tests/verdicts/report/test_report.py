@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -60,9 +61,12 @@ def page(texts):
     return links.as_one(texts)
 
 
+parsed = cache(Page)
+
+
 def section(text, name):
     """The text of what one id contains."""
-    return Page(text).places[name].text
+    return parsed(text).places[name].text
 
 
 def test_there_is_a_first_page_one_for_each_paper_and_three_for_all(texts):
@@ -79,12 +83,12 @@ def test_it_asks_no_host_and_its_scripts_are_inside(texts, text, page):
 
 def test_every_link_leads_somewhere(checkout, texts, page):
     for name, own in texts.items():
-        assert [part for part, count in Counter(Page(own).ids).items() if count > 1] == [], name
+        assert [part for part, count in Counter(parsed(own).ids).items() if count > 1] == [], name
     assert links.broken(page, checkout.results) == []
 
 
 def test_the_first_page_has_five_conclusions_each_with_a_figure_of_the_claims_behind_it(texts):
-    front = Page(texts["report.html"])
+    front = parsed(texts["report.html"])
     assert front.elements["article"] == 6  # and how to read them
     assert [paper for paper in PAPERS if front.places[f"conclusion-{paper}"].text] == [*PAPERS]
     shown = front.places["conclusions"].text.replace(" ,", ",").replace(" .", ".")
@@ -157,7 +161,7 @@ def test_it_links_to_the_pages_that_it_is_given(checkout, page):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_exhibits_are_in_the_papers_order(checkout, texts, paper):
     listed = pd.read_csv(checkout.ledger / "exhibits.csv").query("paper == @paper")["exhibit"].map(anchor).tolist()
-    assert [name for name in Page(texts[f"report/{paper}.html"]).ids if name in set(listed)] == listed
+    assert [name for name in parsed(texts[f"report/{paper}.html"]).ids if name in set(listed)] == listed
 
 
 def test_front_page_counts_exhibits_claims_and_numbers(page):

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
+from tcpfair.exhibits.kinds.timelines import example_number
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers
@@ -88,8 +89,7 @@ def kozu2014_map_paths(context: Context, exhibit: Exhibit) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
     data = example_paths(context, exhibit.experiments)
     figure = _panels(context, exhibit, data, _tenths(data["share"]), "common loss", _draw_paths)
-    replicate = context.paper.analysis_value("example_replicate")
-    return Drawn(figure, n_runs=1, data=data, note=f"drawn: run {replicate + 1}")
+    return Drawn(figure, n_runs=1, data=data, note=f"drawn: run {example_number(context)}")
 
 
 def _tenths(shares: pd.Series) -> tuple[float, float]:

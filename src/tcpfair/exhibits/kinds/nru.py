@@ -9,14 +9,13 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers, of_metric
 from tcpfair.verdicts.computed import KEY
-from tcpfair.verdicts.context import Context, flow_protocol
+from tcpfair.verdicts.context import Context, flow_protocol, values_of
 
 _APART, _PRINT_ASIDE = 5.0, 9.0  # points between the flows, and from the bar to published values
 _SINGLE_LIMITS_DB = (-9, 4)  # common axis of panels that are separate figures
@@ -59,7 +58,7 @@ def nru_bars(
     for ax, protocol in zip(axes[0], protocols, strict=True):
         _draw_bars(ax, experiment, protocol, flows.loc[protocol], system.loc[protocol])
         _draw_printed(ax, context, experiment, protocol, printed, printed_means)
-        Axis(label="RTT (ms)").dress_x(ax, rtts_ms(experiment))
+        Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
     axes[0][0].set_ylabel(OVER_TIME["nru"].label)
     handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:

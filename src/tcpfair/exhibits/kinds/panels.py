@@ -15,13 +15,14 @@ from matplotlib.patches import Patch
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import APART, Axis, band_text, draw_line, with_band
-from tcpfair.exhibits.kinds.timelines import example_runs
+from tcpfair.exhibits.kinds.timelines import example_number, example_runs
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.papers.papers import Exhibit, Value
 from tcpfair.units import BPS_PER_MBPS, mbps
 from tcpfair.verdicts.cells import BYTES_PER_MB
 from tcpfair.verdicts.columns import Column, Numbers, joined, selected
+from tcpfair.verdicts.computed import load_mbps
 from tcpfair.verdicts.context import Context, protocols_of
 
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
@@ -128,8 +129,7 @@ def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels:
     handles = [Line2D([], [], color=style.FLOW_COLORS[flow - 1], label=f"flow {flow}") for flow in flows]
     handles.append(Line2D([], [], color=style.BLACK, label="all forward traffic"))
     style.legend_above(figure, handles)
-    replicate = context.paper.analysis_value("example_replicate")
-    note = f"drawn: run {replicate + 1} of each; utilisation: mean ± sd over runs"
+    note = f"drawn: run {example_number(context)} of each; utilisation: mean ± sd over runs"
     return Drawn(figure, data=joined(curves), note=note)
 
 
@@ -151,11 +151,9 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
     foreground = trace.flows.query("run_id == @run.run_id and role == 'foreground'")["flow_id"]
     samples = trace.samples[(trace.samples["run_id"] == run["run_id"]) & trace.samples["flow_id"].isin(foreground)]
     link = trace.link.query("run_id == @run.run_id and direction == 'forward'")
-    of_payload = context.paper.analysis_value("utilisation_counts") == "payload"
-    counted = run["payload_bytes"] / run["wire_bytes"] if of_payload else 1.0
     rates = context.paper.analysis_value("rates_count")
     flows = samples.assign(flow=samples["flow_id"], mbps=mbps(samples[f"{rates}_bytes"], run["sample_s"]))
-    total = link.assign(flow=SYSTEM, mbps=counted * mbps(link["forwarded_bytes"], run["sample_s"]))
+    total = link.assign(flow=SYSTEM, mbps=load_mbps(context, link, run))
     return joined([flows[["flow", "t_s", "mbps"]], total[["flow", "t_s", "mbps"]]])
 
 

@@ -13,7 +13,7 @@ from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.measures.shown import of_metric
 from tcpfair.metrics.fairness import case_letter
-from tcpfair.papers.papers import Exhibit, Experiment
+from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import bdp_mb
 from tcpfair.verdicts.context import Context, protocols_of, values_of
@@ -35,29 +35,29 @@ def result_cells(
     context: Context,
     exhibit: Exhibit,
     numbers: pd.DataFrame,
-    rows: Mapping[str, Key],
     columns: Mapping[tuple[str, ...], Key],
     metrics: Sequence[str],
 ) -> pd.DataFrame:
     """Cells of HTML: the reproduced metrics, and the published ones below, marked if they differ.
 
-    ``rows`` and ``columns`` give the parts of the key by heading.
+    A row for each protocol; ``columns`` gives the other parts of the key by heading.
     """
+    protocols = protocols_of(context.experiment(exhibit)[1])
     ours = numbers.set_index(["key", "metric"])["value"].to_dict()
     compared = context.against_print(exhibit.id, numbers)
     printed = compared[compared["exhibit"] == exhibit.id].set_index(["key", "metric"])
 
-    def cell(row: Key, column: Key) -> str:
-        key = make_key(**row, **column)
+    def cell(protocol: str, column: Key) -> str:
+        key = make_key(protocol=protocol, **column)
         upper = ", ".join(number_text(ours.get((key, name), np.nan), of_metric(name).decimals) for name in metrics)
         lower = [_printed_text(printed.loc[key, metric]) for metric in metrics if (key, metric) in printed.index]
         return f'<div class="ours">{upper}</div><div class="printed">{", ".join(lower)}</div>'
 
-    cells = [[cell(row, column) for column in columns.values()] for row in rows.values()]
+    cells = [[cell(protocol, column) for column in columns.values()] for protocol in protocols]
     headings = pd.MultiIndex.from_tuples([tuple(map(escape, heading)) for heading in columns])
     if headings.nlevels == 1:
         headings = headings.get_level_values(0)
-    return pd.DataFrame(cells, index=[escape(row) for row in rows], columns=headings)
+    return pd.DataFrame(cells, index=[escape(protocol) for protocol in protocols], columns=headings)
 
 
 def number_text(value: float | str, decimals: int) -> str:
@@ -94,21 +94,11 @@ def cell_table(
     of_flows = {(title,): {"flow": flow} for flow, title in (flows or {}).items()} or {(): {}}
     columns = {
         (heading(rtt), *title): {"rtt_ms": rtt, **flow}
-        for rtt in rtts_ms(experiment)
+        for rtt in values_of(experiment, "rtt_ms")
         for title, flow in of_flows.items()
     }
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
+    table = result_cells(context, exhibit, numbers.table, columns, metrics)
     return Drawn(Table(table, CELL_NOTE))
-
-
-def protocol_rows(experiment: Experiment) -> dict[str, Key]:
-    """A row per protocol of the experiment."""
-    return {label: {"protocol": label} for label in protocols_of(experiment)}
-
-
-def rtts_ms(experiment: Experiment) -> list[float]:
-    """RTTs of the experiment in ms."""
-    return values_of(experiment, "rtt_ms")
 
 
 # --- Convergence -------------------------------------------------------------------------------------------------
@@ -121,9 +111,9 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, *, f
     A flow counts as fair from ``fair_share`` of its expected throughput on; only the numbers use this option.
     """
     _, experiment = context.experiment(exhibit)
-    columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
+    columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in values_of(experiment, "rtt_ms")}
     metrics = ("T_U", "converged_runs_share")
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
+    table = result_cells(context, exhibit, numbers.table, columns, metrics)
     note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
     return Drawn(Table(table, note))
 

@@ -55,8 +55,7 @@ def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
     left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
     right.legend(loc="lower right", ncols=2)
 
-    replicate = context.paper.analysis_value("example_replicate")
-    note = f"drawn: example run {replicate + 1} of each"
+    note = f"drawn: example run {example_number(context)} of each"
     return Drawn(figure, data=joined([alone, both]), note=note)
 
 
@@ -73,8 +72,12 @@ def _alike_text(alone: pd.DataFrame, capacity_mbps: float) -> str:
 
 def example_runs(context: Context, experiment: str, **where: Any) -> pd.DataFrame:
     """The runs of the replicate that is drawn as an example, at some values of grid variables."""
-    replicate = context.paper.analysis_value("example_replicate")
-    return selected(context.trace(experiment).runs, {"replicate": replicate, **where})
+    return selected(context.trace(experiment).runs, {"replicate": example_number(context) - 1, **where})
+
+
+def example_number(context: Context) -> int:
+    """The number of the run that is drawn as an example, from 1."""
+    return context.paper.analysis_value("example_replicate") + 1
 
 
 def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
@@ -122,8 +125,7 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
     bottom.set(xlabel="time (s)", ylabel=OVER_TIME["k"].label, ylim=(0, None), xlim=(0, 1.01 * last_s))
     for ax in (top, bottom):
         ax.legend(**style.BESIDE)
-    replicate = context.paper.analysis_value("example_replicate")
-    return Drawn(figure, data=rows, note=f"drawn: run {replicate + 1}")
+    return Drawn(figure, data=rows, note=f"drawn: run {example_number(context)}")
 
 
 def example_windows(context: Context, experiment: str, protocol: str) -> pd.DataFrame:

@@ -27,9 +27,7 @@ SOME_FAIR = "B"  # table II: one flow has its share or more, the other less
 # --- The index itself, and the threshold of convergence (sec. II, III) -------------------------------------------
 
 
-def bhatti2008_c01(evidence: Evidence) -> Quantities:
-    """The index of two values stays in [0.51, 1] while their ratio spans four orders of magnitude."""
-    return jfi_range(evidence)
+bhatti2008_c01 = jfi_range
 
 
 def bhatti2008_c18(evidence: Evidence) -> Quantities:

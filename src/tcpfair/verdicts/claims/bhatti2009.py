@@ -18,9 +18,7 @@ BIC_AND_CUBIC = {"bic": BIC, "cubic": CUBIC}  # by clause
 # --- The index itself (sec. II-C) --------------------------------------------------------------------------------
 
 
-def bhatti2009_c01(evidence: Evidence) -> Quantities:
-    """The index of two values stays in [0.51, 1] while their ratio spans four orders of magnitude."""
-    return jfi_range(evidence)
+bhatti2009_c01 = jfi_range
 
 
 def bhatti2009_c02(evidence: Evidence) -> Quantities:

@@ -61,18 +61,20 @@ class Evidence:
 
     def count_runs(self, experiment: str) -> None:
         """Record that the runs of one of the claim's experiments are used."""
-        if experiment not in self.claim.experiments:
-            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
+        self._check_declared(experiment)
         if not self.kept_only and experiment not in self.runs and self.rows != "settings":
             self.runs[experiment] = self.measured.n_runs(experiment)
 
     def trace(self, experiment: str) -> Trace:
         """The trace of one of the claim's experiments."""
-        if experiment not in self.claim.experiments:
-            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
+        self._check_declared(experiment)
         trace = self.load_trace(experiment)
         self.runs[experiment] = len(trace.runs)
         return trace
+
+    def _check_declared(self, experiment: str) -> None:
+        if experiment not in self.claim.experiments:
+            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
 
     def table(
         self,

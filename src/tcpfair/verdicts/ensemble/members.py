@@ -79,8 +79,7 @@ class Members(Measured):
         n_flows = flow.max(initial=0) + 1
         places, cells = np.unique(point * n_flows + flow, return_inverse=True)
         about = pd.DataFrame(points).iloc[places // n_flows].reset_index(drop=True).assign(flow=places % n_flows)
-        texts = {name: object for name in about if not pd.api.types.is_numeric_dtype(about[name])}
-        return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about.astype(texts))
+        return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about)
 
 
 def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iterator[tuple[Members, Reading, int]]:

@@ -24,6 +24,7 @@ from tcpfair.runs.ensemble import EnsembleConfig, Excluded, HeldOut, Judging, Nu
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
+from tcpfair.verdicts.columns import filled
 from tcpfair.verdicts.ensemble import inference, placing
 from tcpfair.verdicts.ensemble.members import Members, fresh, members_of
 from tcpfair.verdicts.scatter import reprints
@@ -223,8 +224,7 @@ def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> 
 
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
+    return filled(frames, pd.DataFrame(columns=columns)).reindex(columns=columns)
 
 
 def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:
@@ -285,5 +285,4 @@ def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -
             where = path.relative_to(layout.root).as_posix()
             why = "not a Parquet table" if path.is_file() else "missing"
             raise InputError(f"{where}: {why}; ./reproduce rebuilds it") from None
-    filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else frames[0]
+    return filled(frames, frames[0])

@@ -30,7 +30,7 @@ from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report import claim_views, exhibit_views, moved, overall
 from tcpfair.verdicts.report.exhibit_views import exhibit_table, number_table
 from tcpfair.verdicts.report.front import Facts
-from tcpfair.verdicts.report.marks import Bar, Ledger, View, bar_of, of_paper, summed
+from tcpfair.verdicts.report.marks import Bar, Ledger, View, of_paper, summed
 from tcpfair.verdicts.report.pages import joined, render, write_page
 
 SOURCE_TEXT = {
@@ -118,7 +118,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "held_out": overall.held_out(ledger),
         "changes": len(changes),
         "change_table": moved.change_table(changes),
-        "changed": bar_of(ledger["changes"]["change"], CHANGES),
+        "changed": Bar(printed.by_category(ledger["changes"]["change"], CHANGES)),
         "changes_shown": moved.SHOWN,
         "plan": overall.run_plan(ledger),
         "validated": layout.validation / "report.html" in linked,
@@ -197,8 +197,8 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
     shown = {exhibit.id for exhibit in config.exhibits}
     in_text = numbers[~numbers["exhibit"].isin(shown)]
     counts = {
-        "exhibits": bar_of(of_paper(ledger["exhibits"], paper)["status"], STATUSES),
-        "claims": bar_of(of_paper(ledger["claims"], paper)["verdict"], VERDICTS),
+        "exhibits": Bar(printed.by_category(of_paper(ledger["exhibits"], paper)["status"], STATUSES)),
+        "claims": Bar(printed.by_category(of_paper(ledger["claims"], paper)["verdict"], VERDICTS)),
         "numbers": Bar(printed.count(numbers).by_outcome()),
     }
     return {

@@ -166,9 +166,13 @@ class Chain:
         """Claims that name an exhibit."""
         return [claim.id for claim in self.claims[exhibit.id.partition(".")[0]] if exhibit.id in claim.exhibits]
 
-    def claims_of_equation(self, equation_id: str) -> list[str]:
-        claims = self.claims.get(equation_id.partition(".")[0], [])
-        return [claim.id for claim in claims if equation_id in self.equations_of_claim(claim)]
+    def claims_of_equations(self, paper: str) -> dict[str, list[str]]:
+        """The claims of a paper by the equations that they need."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for claim in self.claims[paper]:
+            for equation in self.equations_of_claim(claim):
+                found[equation].append(claim.id)
+        return found
 
     def claims_of_experiment(self, paper: str, name: str) -> list[str]:
         return [claim.id for claim in self.claims[paper] if name in claim.experiments]

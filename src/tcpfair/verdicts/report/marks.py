@@ -54,12 +54,6 @@ class Bar:
         return ", ".join(f"{n} {name}" for name, n in self.counts.items() if n) or "none"
 
 
-def bar_of(values: Iterable[str], categories: Iterable[str]) -> Bar:
-    """The number of values in each category."""
-    found = pd.Series(list(values), dtype=object).value_counts()
-    return Bar({name: int(found.get(name, 0)) for name in categories})
-
-
 def summed(bars: Iterable[Bar]) -> Bar:
     """The sum of all counts."""
     counts: dict[str, int] = {}

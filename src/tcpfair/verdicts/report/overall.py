@@ -213,7 +213,7 @@ def _place(row: Mapping[str, str]) -> str:
 
 def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[View]:
     """The equations of one paper, typeset, each with its function, its test and where it is used."""
-    tex = tex_of(layout)
+    tex, claims = tex_of(layout), chain.claims_of_equations(paper)
     return [
         {
             "id": row["id"],
@@ -222,7 +222,7 @@ def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[
             "test": row["test"].split("::")[-1],
             "correction": row["correction"],
             "exhibits": [chain.exhibit(name) for name in row["exhibits"].split(";") if name],
-            "claims": [chain.claim(name) for name in chain.claims_of_equation(row["id"])],
+            "claims": [chain.claim(name) for name in claims[row["id"]]],
             "sections": [chain.section(section) for section in chain.sections_of(row["id"])],
             "anchor": anchor(row["id"]),
         }

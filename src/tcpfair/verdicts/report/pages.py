@@ -6,7 +6,7 @@ import base64
 import os
 import re
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -27,6 +27,12 @@ def write_page(path: Path, template: str, context: dict) -> Path:
 
 def render(template: str, context: dict) -> str:
     """The text of a template of ``tcpfair.verdicts``."""
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
+    """One for all pages, which compiles each template once."""
     environment = Environment(
         loader=PackageLoader("tcpfair.verdicts", "templates"),
         autoescape=True,
@@ -45,7 +51,7 @@ def render(template: str, context: dict) -> str:
         "listed": words.listed,
     }
     environment.globals |= {"colours": marks.COLOURS, "plural": words.plural}
-    return environment.get_template(template).render(context)
+    return environment
 
 
 def joined(pages: Mapping[str, str]) -> dict[str, str]:
