@@ -22,7 +22,8 @@ from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS
-from tcpfair.verdicts.report.marks import Bar, bar_of
+from tcpfair.verdicts.printed import by_category
+from tcpfair.verdicts.report.marks import Bar
 from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
@@ -126,7 +127,7 @@ def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
-    return bar_of(map(outcome, rows), OUTCOMES)
+    return Bar(by_category(map(outcome, rows), OUTCOMES))
 
 
 def per_cent(row: dict[str, Any]) -> str:
