@@ -4,7 +4,6 @@ import ast
 import io
 import json
 import re
-import subprocess
 import tokenize
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tcpfair.papers.papers import load_models
 from tcpfair.verdicts.claims.headlines import HEADLINES, Headline
+from tests.commands import succeed
 
 ROOT = Path(__file__).resolve().parent.parent
 IDIOMS = (
@@ -66,8 +66,7 @@ def texts():
     """Documents and the help, by name."""
     names = ("README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))))
     found = {name: (ROOT / name).read_text() for name in (*names, *READMES)}
-    done = subprocess.run([ROOT / "reproduce", "--help"], capture_output=True, text=True, check=True)
-    return found | {"./reproduce --help": done.stdout}
+    return found | {"./reproduce --help": succeed(ROOT / "reproduce", "--help").stdout}
 
 
 def cells(notebook):

@@ -3,7 +3,6 @@ satisfies it on every platform.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.commands import succeed
 from tests.scripts import script
 from tests.test_layers import MODULES, third_party
 
@@ -241,13 +241,8 @@ def test_the_checkout_is_named_so_that_pip_finds_it_wherever_the_file_is_copied(
         "from pip._internal.network.session import PipSession\n"
         f"print(*(each.requirement for each in parse_requirements({str(tmp_path / 'pip.txt')!r}, PipSession())))"
     )
-    done = subprocess.run(
-        [sys._base_executable, "-c", code],  # .venv has no pip
-        env={**os.environ, "TCPFAIR_ROOT": str(checkout), "PYTHONUTF8": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    # .venv has no pip
+    done = succeed(sys._base_executable, "-c", code, TCPFAIR_ROOT=str(checkout), PYTHONUTF8="1")
     assert done.stdout == f"{checkout}\n"
 
 
@@ -261,8 +256,7 @@ def test_the_container_starts_from_a_digest_and_keeps_all_that_is_made_in_one_vo
 def test_the_container_is_given_all_that_is_shipped_and_no_more():
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    top = {name.split("/")[0] for name in done.stdout.splitlines()}
+    top = {name.split("/")[0] for name in succeed("git", "ls-files").stdout.splitlines()}
     assert {name for name in top if not name.startswith(".")} == set(GENERATOR.SHIPPED)
     ignored = GENERATED["Dockerfile.dockerignore"].splitlines()
     assert ignored[1] == "*"

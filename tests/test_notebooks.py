@@ -5,7 +5,6 @@ import ast
 import hashlib
 import itertools
 import re
-import subprocess
 from collections import Counter
 
 import nbformat
@@ -17,6 +16,7 @@ from tcpfair.exhibits.notebook_html import mathml
 from tcpfair.files.layout import PAPERS, repository_root, short_id
 from tcpfair.papers.papers import load_paper
 from tcpfair.workflow.steps import DERIVATION
+from tests.commands import succeed
 from tests.test_layers import FILES
 
 ROOT = repository_root()
@@ -205,9 +205,7 @@ def test_every_exercise_is_asked_somewhere():
 
 def state():
     """What git sees of the checkout, and every file of results and figures with its content."""
-    status = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    status = succeed("git", "status", "--porcelain").stdout
     kept = (path for name in ("results", "figures") for path in (ROOT / name).rglob("*") if path.is_file())
     return status, {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tcpfair.files.layout import PAPERS
+from tests.commands import succeed
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent
@@ -26,8 +27,7 @@ def tracked(*paths):
     """Files below ``paths`` that git tracks; skips the test outside a git checkout."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    done = subprocess.run(["git", "ls-files", "--", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return succeed("git", "ls-files", "--", *paths).stdout.splitlines()
 
 
 @pytest.mark.parametrize(

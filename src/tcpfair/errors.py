@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class InputError(ValueError):
@@ -38,3 +38,10 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     meant = difflib.get_close_matches(name.lower(), lower, n=1)
     hint = f"did you mean {lower[meant[0]]!r}? " if meant else ""
     return InputError(f"{what} {name!r} is unknown; {hint}known are {', '.join(known)}")
+
+
+def check_known(what: str, names: Iterable[object], known: Collection[object]) -> None:
+    """Raise InputError for the first of ``names`` that is not ``known``."""
+    for name in names:
+        if name not in known:
+            raise unknown(what, str(name), map(str, known))

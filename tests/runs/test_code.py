@@ -1,6 +1,7 @@
 """Digests of code: what acts counts, how it is written does not; and which code acts in which run."""
 
 import shutil
+from functools import cache
 
 import pytest
 
@@ -83,6 +84,9 @@ def package(copied, monkeypatch):
     remembered = Remembered(copied / "cache.json")
     monkeypatch.setattr(code, "kept", lambda: remembered)
     monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", -1e9)
+    # an edit of one file has the digests of all files looked up again: parse each content once
+    monkeypatch.setattr(code.ast, "parse", cache(code.ast.parse))
+    monkeypatch.setattr(code, "acting", cache(code.acting))
     yield copied
     forget()
 

@@ -14,6 +14,7 @@ from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.runs.trace import Trace, empty
 from tcpfair.validation import campaign
 from tcpfair.workflow import run
+from tests.small_checkout import put
 from tests.workflow.in_process import InProcess
 
 CONFIG = """
@@ -112,10 +113,7 @@ def make_checkout(root: Path) -> Layout:
         "data/validation/explanations.yaml": "ns2: {}\nns3: {}\n",
         **{f"config/papers/{paper}.yaml": f"paper: {paper}\ncite: a paper\n" for paper in PAPERS},
     }
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    return Layout(root)
+    return Layout(put(root, files))
 
 
 class Simulator:

@@ -10,7 +10,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.runs import store
-from tcpfair.validation import campaign, comparison, shipped
+from tcpfair.validation import campaign, comparison, page, shipped
 from tcpfair.validation.scenarios import load
 from tcpfair.workflow import executor
 from tcpfair.workflow.bundles import faults
@@ -22,7 +22,9 @@ from tests.workflow.in_process import INTERRUPTED
 
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
+    """A checkout whose page has no figures: `test_page.py` draws them."""
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    monkeypatch.setattr(page, "_figures", lambda config, kernels: [])
     return make_checkout(tmp_path)
 
 

@@ -6,24 +6,21 @@ import sys
 
 import pytest
 
-from tcpfair.files.layout import repository_root
 from tcpfair.runs import code
-from tcpfair.validation import campaign, comparison
+from tcpfair.validation import campaign, comparison, page
 from tcpfair.validation.scenarios import load
 from tcpfair.workflow import executor
 from tcpfair.workflow.cli import main
-from tests.small_checkout import edit
+from tests.small_checkout import edit, put
 from tests.validation.fake_simulators import make_checkout
-
-ROOT = repository_root()
 
 
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
     layout = make_checkout(tmp_path)
-    for folder in ("workflow", "envs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+    put(tmp_path, {}, copied=("workflow", "envs"))
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    monkeypatch.setattr(page, "_figures", lambda config, kernels: [])  # `test_page.py` draws them
     return layout
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.files.layout import Layout
 from tcpfair.runs import trace as traces
 from tcpfair.runs.recorded import anonymised, open_recorded
 from tcpfair.runs.sidecar import Said, SaidFlow, SelfPair
@@ -51,12 +50,6 @@ STATED = {
     "protocol": {"flows": [SaidFlow(flow="flow2", protocol=PERSON)]},
     "self-pair": {"self_pairs": [SelfPair(protocol="reno", recording=f"../{PERSON}")]},
 }
-
-
-@pytest.fixture
-def layout(tmp_path):
-    (tmp_path / "checkout" / "data" / "raw").mkdir(parents=True)
-    return Layout(tmp_path / "checkout")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The command line: one clear line for every mistake, and what ./reproduce answers before it makes an environment."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 
 from tcpfair.workflow import cli
 from tcpfair.workflow.cli import main, parser
+from tests.commands import succeed
 from tests.small_checkout import edit, make_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,17 +172,8 @@ def test_a_recording_of_any_name_is_the_one_that_is_opened(tmp_path, name):
     )
     root = tmp_path / "checkout"
     shutil.copytree(root / "data/raw/examples/rr_wire", root / "data/raw" / name)
-    environment = {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg"}
     arguments = ["build", "--config", "source=raw", f"trace=data/raw/{name}", "only=[trace]"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tcpfair", *arguments],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(sys.executable, "-m", "tcpfair", *arguments, cwd=root, TCPFAIR_ROOT=str(root), MPLBACKEND="Agg")
     assert len(list((root / "results/raw").glob("*/exhibits/*/*.json"))) == 1
     assert not list(root.rglob("PWNED"))
 
@@ -209,29 +200,6 @@ def test_what_is_not_there_gets_one_line_and_status_2(command):
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert command in done.stderr
-
-
-def test_an_old_python_gets_one_line(tmp_path):
-    """In a copy of the checkout without an environment, with a python that says it is old."""
-    for name in ("reproduce", "envs/installer.txt", "envs/requirements.txt", "pyproject.toml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text((ROOT / name).read_text())
-    old = tmp_path / "python3.9"
-    old.write_text('#!/bin/sh\n[ "$1" = -V ] && echo Python 3.9.2 && exit\nexit 1\n')
-    old.chmod(0o755)
-    done = subprocess.run(
-        ["sh", "reproduce"],
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "PYTHON": str(old)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        f"error: PYTHON: {old} is Python 3.9.2; CPython 3.11, 3.12 or 3.13 with its venv module"
-    )
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / ".venv").exists()
 
 
 @pytest.mark.parametrize(

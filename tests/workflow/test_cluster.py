@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,8 @@ from tcpfair.files.layout import Layout
 from tcpfair.workflow import cluster, executor, simulate
 from tcpfair.workflow.plan import Plan
 from tcpfair.workflow.run import PROFILES, job_places
+from tests.commands import succeed
+from tests.workflow.killing import stand_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,24 +91,15 @@ def test_no_profile_has_times_of_files_decide():
 @pytest.mark.slow
 def test_on_a_cluster_the_papers_are_few_jobs_and_no_group_waits_for_itself(tmp_path):
     """What Snakemake makes of the groups, in a dry run; its own check refuses a group that depends on itself."""
-    for name in ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    stand_in(tmp_path)
     profile = yaml.safe_load((ROOT / PROFILES / "slurm" / "config.yaml").read_text())
     plan = Plan({"source": "engine", "shards": 16}, tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(plan.config.model_dump()))
     asked = ["--dry-run", "--cores", "1", "--configfile", "config.json", "--quiet", "host", "reason"]
     asked += ["--group-components", *profile["group-components"], "--resources", "in_turn=1"]
     asked += ["--set-resource-scopes", *profile["set-resource-scopes"], "--default-resources", "in_turn=1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", *asked],
-        cwd=tmp_path,
-        env={**os.environ, "TCPFAIR_ROOT": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = succeed(sys.executable, "-m", "snakemake", *asked, cwd=tmp_path, TCPFAIR_ROOT=str(tmp_path))
     said = done.stdout + done.stderr
-    assert done.returncode == 0, said
     groups = Counter(re.findall(r"Group job (\w+) ", said))
     alone = len(re.findall(r"^(?:local)?rule \w+:", said, re.M))  # those of groups are indented
     n_steps = int(re.search(r"^total +(\d+)", said, re.M)[1])

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -17,16 +16,13 @@ from tcpfair.workflow.run import last_plan
 from tests.small_checkout import make_compared as make
 from tests.small_checkout import put, put_exhibit
 
-ROOT = Path(__file__).parents[2]
 BESIDE = ("Snakefile", "CITATION.cff", "README.md", "pyproject.toml", "envs", "workflow")
 
 
 def finished(folder):
     """The plan of a checkout in which two exhibits are drawn."""
     layout = make(folder / "a checkout ü")
-    for name in BESIDE:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, layout.root / name)
+    put(layout.root, {}, copied=BESIDE)
     put_exhibit(layout, "ogura.fig8", files={".svg": "<svg/>", ".csv": "a\n"})
     put_exhibit(layout, "ogura.table1", files={".html": "<p>"})
     (layout.results / "config.json").write_text('{"source": "bundled"}')

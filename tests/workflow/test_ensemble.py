@@ -6,6 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 
+from tcpfair import measures, sources
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout, repository_root
@@ -224,10 +225,8 @@ def test_all_members_are_simulated_measured_and_shipped(simulated):
     assert said[-1].startswith("written    data/ensemble/ogura.parquet  9 settings")
 
 
-def test_the_base_setting_gives_the_means_of_the_papers_own_runs(layout):
-    from tcpfair import measures, sources
-
-    run(layout)
+def test_the_base_setting_gives_the_means_of_the_papers_own_runs(simulated):
+    layout = simulated[0]
     paper = load_paper(layout.paper_config("ogura"))
     own = {}
     for name in ("self", "pair"):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import Layout, repository_root
+from tcpfair.files.layout import repository_root
 from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs import sidecar
@@ -26,12 +26,6 @@ from tcpfair.workflow import importing
 SAMPLES = Path(__file__).parents[1] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
 RUN = SAMPLES / "testbed" / "reno_14s"
-
-
-@pytest.fixture
-def layout(tmp_path):
-    (tmp_path / "checkout" / "data" / "raw" / "examples").mkdir(parents=True)
-    return Layout(tmp_path / "checkout")
 
 
 def files_of(folder):

@@ -19,6 +19,7 @@ import pytest
 
 from tcpfair.runs import reach
 from tcpfair.workflow import run
+from tests.commands import succeed
 from tests.workflow.test_whole_way import copy
 
 ASKED = ["papers=ogura,bhatti2008", "only=ogura.fig6,bhatti2008.table1"]
@@ -87,7 +88,6 @@ def watched(tmp_path_factory):
     (folder / "told").mkdir()
     (folder / "hook/sitecustomize.py").write_text(WATCH)
     environment = {
-        **os.environ,
         "TCPFAIR_ROOT": str(root),
         "MPLBACKEND": "Agg",
         "PYTHONPATH": os.pathsep.join([str(folder / "hook"), str(root / "src")]),
@@ -96,9 +96,7 @@ def watched(tmp_path_factory):
 
     def start(*arguments, watched_as=""):
         command = [sys.executable, "-m", "tcpfair", *arguments]
-        env = {**environment, "WATCHED_AS": watched_as}
-        done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        succeed(*command, cwd=root, **environment, WATCHED_AS=watched_as)
 
     start("build", "--config", *ASKED)
     for told in (folder / "told").glob("*.json"):  # metrics, numbers and verdicts, which one process made

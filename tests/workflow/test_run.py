@@ -10,11 +10,10 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import repository_root
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
 from tcpfair.workflow.state import State
-from tests.small_checkout import edit, finish, make_checkout, make_output, make_plan, ship
+from tests.small_checkout import edit, finish, make_checkout, make_output, make_plan, put, ship
 
 
 @pytest.fixture
@@ -100,8 +99,7 @@ rule fail:
 
 
 def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_the_future(root, capsys):
-    shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
-    (root / "Snakefile").write_text(WORKFLOW)
+    put(root, {"Snakefile": WORKFLOW}, copied=[f"{run.PROFILES}/default"])
     dated = [root / "results/earlier.txt", root / "data/raw/mine.json"]
     for path in dated:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,10 +112,7 @@ def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_th
 
 
 def test_a_workflow_makes_the_files_that_are_requested(root):
-    shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
-    (root / "Snakefile").write_text(WORKFLOW)
-    (root / "results").mkdir(exist_ok=True)
-    (root / "results/earlier.txt").touch()
+    put(root, {"Snakefile": WORKFLOW, "results/earlier.txt": ""}, copied=[f"{run.PROFILES}/default"])
     assert run.snakemake(root, ["results/made.txt"], State(), 1, "default") == 0
     assert (root / "results/made.txt").is_file() and not (root / "results/failed.txt").exists()
 

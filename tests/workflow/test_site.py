@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pytest
 
@@ -23,7 +22,6 @@ FILES = {
     "notebooks/explore.ipynb": "{}",
     "config/README.md": "# Configuration\n\n![picture](../figures/bundled/ogura/fig08.svg) [a `list`](#keys)\n",
     "LICENSE": "text",
-    "notebooks/ogura.ipynb": json.dumps({"cells": []}),
     "results/bundled/report.html": f"<title>tcpfair report: Overview</title>{FRONT}",
     "results/bundled/report/ogura.html": "<title>tcpfair report: ogura</title><body>"
     '<p id="ogura-c14"><a href="../lab.html#preset=a/b">lab</a>'
@@ -37,12 +35,9 @@ FILES = {
 
 @pytest.fixture
 def layout(tmp_path):
-    for name in ("config/papers", "data/claims"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    source = json.loads((ROOT / "notebooks/ogura.ipynb").read_text())
-    executed = {"results/bundled/notebooks/ogura.ipynb": json.dumps(source)}
-    put(tmp_path, {**FILES, "notebooks/ogura.ipynb": json.dumps(source), **executed})
-    return Layout(tmp_path)
+    source = (ROOT / "notebooks/ogura.ipynb").read_text()
+    notebooks = dict.fromkeys(("notebooks/ogura.ipynb", "results/bundled/notebooks/ogura.ipynb"), source)
+    return Layout(put(tmp_path, {**FILES, **notebooks}, copied=("config/papers", "data/claims")))
 
 
 @pytest.fixture

@@ -15,19 +15,12 @@ import pyarrow as pa
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import Layout
 from tcpfair.runs.sidecar import is_trace
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
 from tests.workflow.test_importing import REPORT, RUN, files_of
 
 MOST_MB = 700  # at any time, of Python's own; a report of 120 MB is read whole
-
-
-@pytest.fixture
-def layout(tmp_path):
-    (tmp_path / "checkout" / "data" / "raw" / "examples").mkdir(parents=True)
-    return Layout(tmp_path / "checkout")
 
 
 def refused(layout, path, **given) -> str:

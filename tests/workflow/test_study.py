@@ -11,6 +11,7 @@ import yaml
 
 from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
+from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout
 from tcpfair.runs import trace
 from tcpfair.workflow import cli, executor
@@ -50,9 +51,12 @@ class Runs(InProcess):
         return self.simulate(scenario, seed)
 
 
-def run(layout, study, kill_at=None, cores=2, **how):
+def run(layout, study, kill_at=None, cores=2, draws_png=False, **how):
+    """Run a study; the PNG is the SVG's figure and takes a third of a second."""
     with pytest.MonkeyPatch.context() as patch:
         jobs, said = Runs(patch, kill_at), []
+        if not draws_png:
+            patch.setattr(style, "as_png", lambda figure: b"")
         if kill_at is None:
             studies.run(layout, study, cores, say=said.append, **how)
         else:
@@ -70,7 +74,8 @@ def files(layout, study):
 
 def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
     study = opened(layout)
-    jobs, said = run(layout, study)
+    jobs, said = run(layout, study, draws_png=True)
+    assert (layout.study("rtt") / "summary.png").read_bytes().startswith(b"\x89PNG")
     table = pd.read_parquet(studies.metrics_file(layout, study))
     assert jobs.simulated == len(table) == 12 and len(jobs.jobs) > 1
     assert list(table["run"]) == list(range(12))

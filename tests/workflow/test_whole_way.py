@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import succeed
 from tests.small_checkout import edit
 
 ROOT = Path(__file__).parents[2]
@@ -39,11 +40,7 @@ def copy(target: Path) -> Path:
 
 def reproduce(root: Path, *arguments: str) -> str:
     """What a successful run says."""
-    done = subprocess.run(
-        command(arguments), cwd=root, env=environment(root), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return succeed(*command(arguments), cwd=root, **environment(root)).stdout
 
 
 def command(arguments) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+SHORT = 16  # hexadecimal digits of a digest in files and names that people read
+
 
 def digest(value: object) -> str:
     """SHA-256 of the canonical JSON of ``value``."""

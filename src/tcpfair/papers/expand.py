@@ -110,6 +110,11 @@ def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) ->
     return {name: _plain(setting, point, f"{where}.{name}") for name, setting in settings.items()}
 
 
+def _check_positive(where: str, value: Any) -> None:
+    if not isinstance(value, (int, float)) or value <= 0:
+        raise InputError(f"{where}: must be a number above 0 (got {value!r})")
+
+
 def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[RunSpec]:
     where = f"{paper.place}: experiments.{name}"
     if name not in paper.experiments:
@@ -150,8 +155,7 @@ def scenario_at(
         shared = {name: setting for name, setting in shared.items() if name not in BUFFER_SETTINGS}
     settings = _resolve({**shared, **experiment.settings}, point, f"{where}.settings")
     for name in ("capacity_bps", "wire_bytes"):
-        if not isinstance(settings.get(name), (int, float)) or settings[name] <= 0:
-            raise InputError(f"{where}.settings.{name}: must be a number above 0 (got {settings.get(name)!r})")
+        _check_positive(f"{where}.settings.{name}", settings.get(name))
     rng = _generator(seed)
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
     flows, nominal_rtts_s = [], []
@@ -236,8 +240,7 @@ def _buffer(settings: dict, bdp: float, where: str) -> float:
     if len(given) != 1:
         raise InputError(f"{where}.settings: give exactly one of {', '.join(sorted(BUFFER_SETTINGS))}")
     value = settings.pop(given[0])
-    if not isinstance(value, (int, float)) or value <= 0:
-        raise InputError(f"{where}.settings.{given[0]}: must be a number above 0 (got {value!r})")
+    _check_positive(f"{where}.settings.{given[0]}", value)
     if given[0] == "buffer_bdp":
         return max(value * bdp, 1)
     return value / settings["wire_bytes"] if given[0] == "buffer_bytes" else value
@@ -253,8 +256,7 @@ def _flow(paper: PaperConfig, experiment: Experiment, flow: dict, point: dict, w
     merged.pop("protocol", None)
     values = _resolve(merged, point, f"{where}.flows")
     rtt_ms = values.pop("rtt_ms", None)
-    if not isinstance(rtt_ms, (int, float)) or rtt_ms <= 0:
-        raise InputError(f"{where}.flows.rtt_ms: must be a number above 0 (got {rtt_ms!r})")
+    _check_positive(f"{where}.flows.rtt_ms", rtt_ms)
     values["protocol"] = label
     values["cc"] = _plain(protocol.cc, point, f"{where}.protocols.{label}.cc")
     values["params"] = _resolve(protocol.params, point, f"{where}.protocols.{label}.params")

@@ -62,22 +62,21 @@ class Value(Strict):
 
 Setting = Value | str  # a string is a reference, "=rtt_ms"
 
-# settings that are fields of Scenario or Flow, and those that are converted into one
-_SCENARIO_FIELDS = set(Scenario.model_fields) - {"flows", "web", "record", "buffer_pkts", "reverse_buffer_pkts"}
-_FLOW_FIELDS = set(Flow.model_fields) - {"protocol", "rtt_s", "params"}
 BUFFER_SETTINGS = {"buffer_pkts", "buffer_bytes", "buffer_bdp"}
-_EXTRA_SCENARIO = BUFFER_SETTINGS | {"bdp_rtt_ms"}
-_EXTRA_FLOW = {"protocol", "rtt_ms", "initial_ssthresh_bdp"}
+# settings that are fields of Scenario or Flow, and those that are converted into one
+_OF_SCENARIO = set(Scenario.model_fields) - {"flows", "web", "record", "reverse_buffer_pkts"}
+_OF_SCENARIO |= BUFFER_SETTINGS | {"bdp_rtt_ms"}
+_OF_FLOW = set(Flow.model_fields) - {"rtt_s", "params"} | {"rtt_ms", "initial_ssthresh_bdp"}
 NO_TRAFFIC = "none"
 Perturbation = Literal["rtt_rel", "start_s", "access_rel", "order", "seeds"]
 _ORDERS = ("listed", "shuffle")
 
 
-def _check_flow(place: str, flow: dict[str, Any]) -> None:
-    """ValueError when a flow has an unknown setting."""
-    for name in flow:
-        if name not in _FLOW_FIELDS | _EXTRA_FLOW:
-            raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(_FLOW_FIELDS | _EXTRA_FLOW))}")
+def _check_names(place: str, names: Iterable[str], known: set[str]) -> None:
+    """ValueError for an unknown setting."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(known))}")
 
 
 class Protocol(Strict):
@@ -153,11 +152,10 @@ class Experiment(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> Experiment:
-        for name in self.settings:
-            if name not in _SCENARIO_FIELDS | _EXTRA_SCENARIO:
-                raise ValueError(f"settings.{name}: unknown; known are {_names(_SCENARIO_FIELDS | _EXTRA_SCENARIO)}")
-        for place, flow in [("flow", self.flow), *((f"flows[{i}]", flow) for i, flow in enumerate(self.flows))]:
-            _check_flow(place, flow)
+        _check_names("settings", self.settings, _OF_SCENARIO)
+        _check_names("flow", self.flow, _OF_FLOW)
+        for i, flow in enumerate(self.flows):
+            _check_names(f"flows[{i}]", flow, _OF_FLOW)
         for name, value in self.grid.items():
             if not isinstance(value.value, list) or not value.value:
                 raise ValueError(f"grid.{name}: must be a list of values")
@@ -206,13 +204,13 @@ class PaperConfig(Strict):
 
     @model_validator(mode="after")
     def _references(self) -> PaperConfig:
-        _check_flow("flow", self.flow)
+        _check_names("flow", self.flow, _OF_FLOW)
         for kind, names in (("experiments", self.experiments), ("exhibits", [each.id for each in self.exhibits])):
             for name in names:  # they name files
                 if not _FILE_NAME.fullmatch(name):
                     raise ValueError(f"{kind}: {name!r}: must be letters, digits and _, parts of it joined by a dot")
         for label, protocol in self.protocols.items():
-            _check_flow(f"protocols.{label}.flow", protocol.flow)
+            _check_names(f"protocols.{label}.flow", protocol.flow, _OF_FLOW)
         for exhibit in self.exhibits:
             for name in exhibit.experiments:
                 if name not in self.experiments:
@@ -351,7 +349,3 @@ def load_paper(path: Path) -> PaperConfig:
 def check_config(values: dict, where: str = "config") -> Config:
     """Validate the top-level configuration. Raises InputError with one line naming the field."""
     return validated(Config, values, where)
-
-
-def _names(names: set[str]) -> str:
-    return ", ".join(sorted(names))

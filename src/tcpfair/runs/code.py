@@ -18,12 +18,11 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 
-from tcpfair.files.digests import digest
+from tcpfair.files.digests import SHORT, digest
 from tcpfair.files.files import is_editors
 from tcpfair.files.remembered import Remembered
 
 PACKAGE = Path(__file__).resolve().parents[1]
-DIGEST_LENGTH = 16  # hexadecimal digits
 
 # the entry points of the simulator, which consists of them and of what they import from the rooms below
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
@@ -222,13 +221,13 @@ def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _of_algorithm(name: str) -> str:
-    return digest_of(reached([PACKAGE / "cc" / f"{name}.py"], ("cc/",)))[:DIGEST_LENGTH]
+    return digest_of(reached([PACKAGE / "cc" / f"{name}.py"], ("cc/",)))[:SHORT]
 
 
 def _of_simulator() -> str:
     from tcpfair.papers import scenario
 
-    return hashlib.sha256(f"{_simulator_sources()} {scenario.defaults_digest()}".encode()).hexdigest()[:DIGEST_LENGTH]
+    return hashlib.sha256(f"{_simulator_sources()} {scenario.defaults_digest()}".encode()).hexdigest()[:SHORT]
 
 
 @cache
@@ -240,4 +239,4 @@ def _simulator_sources() -> str:
 def of_rooms(*rooms: str) -> str:
     """Digest of all sources in some rooms: folders of the package, or single files."""
     chosen = (name for name in names() if name in rooms or name.startswith(tuple(f"{room}/" for room in rooms)))
-    return digest_of(PACKAGE / name for name in chosen if name.endswith(_SUFFIXES))[:DIGEST_LENGTH]
+    return digest_of(PACKAGE / name for name in chosen if name.endswith(_SUFFIXES))[:SHORT]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers import settings
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
@@ -474,16 +474,13 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
     Raises InputError, naming file and field, for an unknown name.
     """
     name, where = name or paper.paper, "config/ensemble.yaml"
-    if name not in config.names:
-        raise unknown(f"{where}: papers: paper", name, config.names)
+    check_known(f"{where}: papers: paper", [name], config.names)
     if name.endswith(FURTHER):
         return _further_runs(config.further_runs[paper.paper], paper, f"{where}: further_runs.{paper.paper}.")
     plan, at = config.papers[paper.paper], f"{where}: papers.{paper.paper}."
     own = [name for name, experiment in paper.experiments.items() if not experiment.supplement]
     for field in ("left_out", "replicates_of"):
-        for experiment in getattr(plan, field):
-            if experiment not in own:
-                raise unknown(f"{at}{field}: experiment", experiment, own)
+        check_known(f"{at}{field}: experiment", getattr(plan, field), own)
     kept = [experiment for experiment in own if experiment not in plan.left_out]
     used = _with_replicates(paper, kept, plan, f"{at}left_out")
     assumptions = settings.assumptions_of(used, plan.held, plan.tied, at)
@@ -491,35 +488,21 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
     for hypothesis in plan.hypotheses:
         _check(found, paper, hypothesis, f"{at}hypotheses.{hypothesis}")
     for check in plan.held_out:
-        _check_held_out(check, paper, plan, f"{at}held_out: ")
+        if check.predict.hypothesis != AS_PRINTED:
+            check_known(f"{at}held_out: hypothesis", [check.predict.hypothesis], plan.hypotheses)
+        for numbers in (check.fit, check.predict):
+            _check_numbers(numbers, paper, f"{at}held_out: ")
     return found
-
-
-def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at: str) -> None:
-    """Refuse a check with an unknown exhibit, protocol or hypothesis."""
-    hypothesis = check.predict.hypothesis
-    if hypothesis != AS_PRINTED and hypothesis not in plan.hypotheses:
-        raise unknown(f"{at}hypothesis", hypothesis, plan.hypotheses)
-    for numbers in (check.fit, check.predict):
-        _check_numbers(numbers, paper, at)
 
 
 def _check_numbers(numbers: Numbers, paper: PaperConfig, at: str) -> None:
     """Refuse numbers of an unknown exhibit or protocol."""
-    exhibits = [exhibit.id for exhibit in paper.exhibits]
-    for kind, names, known in (
-        ("exhibit", numbers.exhibits, exhibits),
-        ("protocol", numbers.protocols, paper.protocols),
-    ):
-        for name in names:
-            if name not in known:
-                raise unknown(f"{at}{kind}", name, known)
+    check_known(f"{at}exhibit", numbers.exhibits, [exhibit.id for exhibit in paper.exhibits])
+    check_known(f"{at}protocol", numbers.protocols, paper.protocols)
 
 
 def _further_runs(asked: FurtherRuns, paper: PaperConfig, at: str) -> Ensemble:
-    for experiment in asked.experiments:
-        if experiment not in paper.experiments:
-            raise unknown(f"{at}experiments: experiment", experiment, paper.experiments)
+    check_known(f"{at}experiments: experiment", asked.experiments, paper.experiments)
     plan = PaperEnsemble(settings=asked.runs, replicates=1, seed=0)
     used = _with_replicates(paper, asked.experiments, plan, f"{at}experiments")
     return Ensemble(f"{paper.paper}{FURTHER}", used, plan, ())
@@ -540,31 +523,24 @@ def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnse
 def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> None:
     """Refuse a hypothesis with an unknown name or an invalid value."""
     hypothesis = ensemble.plan.hypotheses[name]
-    for other in hypothesis.all_of:
-        if other not in ensemble.plan.hypotheses or ensemble.plan.hypotheses[other].all_of:
-            known = [name for name, each in ensemble.plan.hypotheses.items() if not each.all_of]
-            raise unknown(f"{where}.all_of: hypothesis", other, known)
+    simple = [name for name, each in ensemble.plan.hypotheses.items() if not each.all_of]
+    check_known(f"{where}.all_of: hypothesis", hypothesis.all_of, simple)
     for numbers in hypothesis.excluded:
         _check_numbers(numbers, paper, f"{where}.excluded: ")
-    for experiment in (name for change in hypothesis.changes if change.metrics for name in change.experiments):
-        if experiment not in paper.experiments:
-            raise unknown(f"{where}: experiment", experiment, paper.experiments)
+    for change in hypothesis.changes:
+        if change.metrics:
+            check_known(f"{where}: experiment", change.experiments, paper.experiments)
     if hypothesis.settings and not ensemble.changes(name):
         raise InputError(f"{where}.settings: it changes no run, so none are simulated; remove it")
     for change in ensemble.changes(name):
+        check_known(f"{where}: experiment", change.experiments, ensemble.paper.experiments)
         for experiment in change.experiments:
-            if experiment not in ensemble.paper.experiments:
-                raise unknown(f"{where}: experiment", experiment, ensemble.paper.experiments)
             grid = ensemble.paper.experiments[experiment].grid
+            check_known(f"{where}.where: grid variable of {experiment}", change.where, grid)
             for axis, values in change.where.items():
-                if axis not in grid:
-                    raise unknown(f"{where}.where: grid variable of {experiment}", axis, grid)
-                for value in values:
-                    if value not in grid[axis].value:
-                        raise unknown(f"{where}.where.{axis}: value", str(value), map(str, grid[axis].value))
-        for label in [*change.protocols, *change.protocols.values()]:
-            if label not in ensemble.paper.protocols:
-                raise unknown(f"{where}.protocols: protocol", label, ensemble.paper.protocols)
+                check_known(f"{where}.where.{axis}: value", values, grid[axis].value)
+        labels = [*change.protocols, *change.protocols.values()]
+        check_known(f"{where}.protocols: protocol", labels, ensemble.paper.protocols)
         for experiment in change.experiments:
             _changed(ensemble.paper, experiment, change, where)
 

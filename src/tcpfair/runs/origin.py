@@ -14,8 +14,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from tcpfair.errors import InputError
-from tcpfair.files.digests import digest
-from tcpfair.runs.outputs import DIGEST_LENGTH
+from tcpfair.runs.outputs import part
 
 _MARK = "tcpfair-origin:"
 _LONGEST_BYTES = 200_000_000  # of a file that is searched for the mark
@@ -48,7 +47,7 @@ _ORIGIN = TypeAdapter(Origin)
 
 def digest_of_keys(keys: Iterable[str]) -> str:
     """A digest of the keys of some runs, in order."""
-    return digest(list(keys))[:DIGEST_LENGTH]
+    return part(list(keys))
 
 
 def read(path: Path) -> Origin:

@@ -15,14 +15,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from tcpfair.files.digests import digest
+from tcpfair.files.digests import SHORT, digest
 from tcpfair.files.files import whole, whole_folder, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import file_hash
 
 Parts = Mapping[str, str]
 
-DIGEST_LENGTH = 16  # hexadecimal digits
 MADE = "made.json"  # in an output's folder, written last: SHA-256 of each of its files
 _IN_NAME = 12  # digits of a digest in the name of a folder
 _FIGURES = "figures"  # in an output's folder: files that are published below figures/<source>
@@ -31,7 +30,7 @@ _KEPT = 2  # outputs of one name that are kept, including the current one, so th
 
 def part(value: object) -> str:
     """Digest of one part, from plain data."""
-    return digest(value)[:DIGEST_LENGTH]
+    return digest(value)[:SHORT]
 
 
 def files_part(root: Path, paths: Iterable[Path]) -> str:

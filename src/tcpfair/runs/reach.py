@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 from tcpfair.files.digests import digest
 from tcpfair.runs import code
-from tcpfair.runs.code import DIGEST_LENGTH, PACKAGE, Facts
+from tcpfair.runs.code import PACKAGE, Facts
+from tcpfair.runs.outputs import part
 
 STEPS = "workflow/steps.py"
 EXHIBITS = "exhibits/paper.py"  # draws an exhibit, in the kernel of a notebook
@@ -95,8 +96,7 @@ def of_notebook(sources: Iterable[str], shows_recordings: bool) -> Mapping[str, 
 
 def _parts(digests: Sequence[str], found: Reached) -> Mapping[str, str]:
     sources = [[name.rpartition("/")[2], code.facts(name).digest] for name in sorted(found.files)]
-    of_code, libraries = digest([digests, sorted(sources)]), digest(versions(found.libraries))
-    return {"code": of_code[:DIGEST_LENGTH], "libraries": libraries[:DIGEST_LENGTH]}
+    return {"code": part([digests, sorted(sources)]), "libraries": part(versions(found.libraries))}
 
 
 # --- Code ---------------------------------------------------------------------------------------------------------

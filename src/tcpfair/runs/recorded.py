@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs.sidecar import Said, SaidFlow, load_said
@@ -73,9 +73,7 @@ def stated(trace: Trace, said: Said, recording: Path) -> Trace:
     Errors name ``recording`` or its `sidecar_path`.
     """
     where = sidecar_path(recording)
-    for each in said.flows:
-        if each.flow not in trace.provenance["names"]:
-            raise unknown(f"{where}: flows: flow", each.flow, trace.provenance["names"])
+    check_known(f"{where}: flows: flow", (each.flow for each in said.flows), trace.provenance["names"])
     runs = _runs(trace.runs, said, where)
     if "origins" in trace.provenance:
         _refuse_beyond_link(trace, runs, recording)

@@ -66,15 +66,19 @@ def trace_folder(layout: Layout, paper: str, experiment: str, runs: Iterable[Ask
     return layout.simulated(paper, experiment) / part(identity(runs))
 
 
+def _shipped(layout: Layout, paper: str, experiment: str) -> list[Path]:
+    """The shipped trace of an experiment, for the source that uses shipped traces."""
+    return [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
+
+
 def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
     """Shards that may contain runs of an experiment, in the order of use: the shipped one, then the newest first."""
-    shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
     found = layout.simulated(paper, experiment).glob(f"*/{MANIFEST}")
     made = sorted(
         (path for path in found if not is_scratch(Path(path.parent.name))),
         key=lambda manifest: (-manifest.stat().st_mtime_ns, manifest.parent.name),
     )
-    return [*shipped, *(path.parent for path in made)]
+    return [*_shipped(layout, paper, experiment), *(path.parent for path in made)]
 
 
 def manifest_of(layout: Layout, folder: Path) -> dict | None:
@@ -151,8 +155,7 @@ def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
 
 def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> Path | None:
     """The folder of the trace with exactly the requested runs; None if it is missing."""
-    shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
-    for folder in (*shipped, trace_folder(layout, paper, experiment, runs)):
+    for folder in (*_shipped(layout, paper, experiment), trace_folder(layout, paper, experiment, runs)):
         if holds_all(manifest_of(layout, folder), runs):
             return folder
     return None
@@ -236,10 +239,14 @@ class Held:
             raise self._missing(experiment)
         return folder
 
+    def why_missing(self, experiment: str) -> str:
+        """The first changes of configuration or code that make runs missing; empty without an earlier trace."""
+        return "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
+
     def _missing(self, experiment: str) -> MissingRunsError:
         runs, source = self.runs(experiment), self.layout.source
         lacking = missing(self.layout, self.paper.paper, experiment, runs)
-        why = "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
+        why = self.why_missing(experiment)
         return MissingRunsError(
             f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} requested runs are missing"
             f"{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files.manifest import MANIFEST, read_manifest
@@ -27,6 +28,11 @@ def read_strange(folder: Path) -> Trace:
     return strange
 
 
+def _refuse_unless(holds: pd.Series, message: str) -> None:
+    if not holds.all():
+        raise InputError(message)
+
+
 def _check_flows(strange: Trace, folder: Path) -> None:
     runs, flows = strange.runs, strange.flows
     if runs.empty or flows.empty:
@@ -34,18 +40,17 @@ def _check_flows(strange: Trace, folder: Path) -> None:
             f"{folder / 'runs.parquet'}: no run or no flow; give a trace of at least one run with one flow"
         )
     for name, table, key in (("runs", runs, ["run_id"]), ("flows", flows, ["run_id", "flow_id"])):
-        if table.duplicated(key).any():
-            raise InputError(f"{folder / name}.parquet: {key[-1]}: must be unique")
+        _refuse_unless(~table.duplicated(key), f"{folder / name}.parquet: {key[-1]}: must be unique")
+    of_runs, of_flows = folder / "runs.parquet", folder / "flows.parquet"
     for name in ("duration_s", "sample_s"):
-        if not (np.isfinite(runs[name]) & (runs[name] > 0)).all():
-            raise InputError(f"{folder / 'runs.parquet'}: {name}: must be a number above 0")
-    if not (runs["sample_s"] <= _LONGEST_SAMPLE * runs["duration_s"]).all():
-        raise InputError(f"{folder / 'runs.parquet'}: sample_s: longer than duration_s")
+        is_number = np.isfinite(runs[name]) & (runs[name] > 0)
+        _refuse_unless(is_number, f"{of_runs}: {name}: must be a number above 0")
+    is_shorter = runs["sample_s"] <= _LONGEST_SAMPLE * runs["duration_s"]
+    _refuse_unless(is_shorter, f"{of_runs}: sample_s: longer than duration_s")
     ends = flows.merge(runs[["run_id", "duration_s"]])
-    if not ((ends["start_s"] >= 0) & (ends["start_s"] < ends["duration_s"])).all():
-        raise InputError(f"{folder / 'flows.parquet'}: start_s: must be within the run")
-    if not (ends["stop_s"] > ends["start_s"]).all():
-        raise InputError(f"{folder / 'flows.parquet'}: stop_s: must be after start_s")
+    is_within = (ends["start_s"] >= 0) & (ends["start_s"] < ends["duration_s"])
+    _refuse_unless(is_within, f"{of_flows}: start_s: must be within the run")
+    _refuse_unless(ends["stop_s"] > ends["start_s"], f"{of_flows}: stop_s: must be after start_s")
 
 
 def _check_samples(strange: Trace, folder: Path) -> None:
@@ -54,13 +59,12 @@ def _check_samples(strange: Trace, folder: Path) -> None:
     for table, rows in {"samples": samples, **({} if strange.polls is None else {"polls": strange.polls})}.items():
         # a poll may precede the first byte
         least_s = 0.0 if table == "samples" else -float(strange.runs["sample_s"].max())
-        if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < least_s).any():
-            raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least {least_s:g} s")
-        for name in ("cwnd_pkts", "srtt_s"):
-            if name in rows and (rows[name] < 0).any():
-                raise InputError(f"{folder / table}.parquet: {name}: must be at least 0")
-    if samples.duplicated([*key, "t_s"]).any():
-        raise InputError(f"{where}: t_s: a flow has two samples of the same time")
+        is_time = np.isfinite(rows["t_s"]) & (rows["t_s"] >= least_s)
+        _refuse_unless(is_time, f"{folder / table}.parquet: t_s: must be a number of at least {least_s:g} s")
+        for name in rows.columns.intersection(["cwnd_pkts", "srtt_s"]):
+            _refuse_unless(~(rows[name] < 0), f"{folder / table}.parquet: {name}: must be at least 0")
+    is_single = ~samples.duplicated([*key, "t_s"])
+    _refuse_unless(is_single, f"{where}: t_s: a flow has two samples of the same time")
     timed = samples.merge(strange.runs[["run_id", "duration_s", "sample_s"]])
     spacing_s = timed.groupby(key)["t_s"].diff().fillna(timed["t_s"])
     odd = (spacing_s - timed["sample_s"]).abs() > 0.1 * timed["sample_s"]

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
 from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
 from tcpfair.papers.scenario import Strict, validated
@@ -298,16 +298,15 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
     possible = [measure for measure, reads in measures.items() if reads is not None]
     file = validated(StudyFile, values, where)
     for number, measure in enumerate(file.measures):
-        if measure in measures and measure not in possible:
+        if measures.get(measure, ()) is None:
             raise InputError(
                 f"{where}: measures[{number}]: {measure!r} needs weights from self-pairs, which a study does not simulate"
             )
-        if measure not in measures:
-            raise unknown(f"{where}: measures[{number}]: measure", measure, set(possible))
+        check_known(f"{where}: measures[{number}]: measure", [measure], possible)
     labels = {**{algorithm: Protocol(cc=algorithm) for algorithm in algorithms}, **file.protocols}
     for label, protocol in file.protocols.items():
-        if not protocol.cc.startswith(_REFERENCE) and protocol.cc not in algorithms:
-            raise unknown(f"{where}: protocols.{label}.cc: protocol", protocol.cc, algorithms)
+        if not protocol.cc.startswith(_REFERENCE):
+            check_known(f"{where}: protocols.{label}.cc: protocol", [protocol.cc], algorithms)
     study = Study(name, file, _as_paper(file, labels, where, measures), where)
     _try_ends(study, labels)
     return study
@@ -319,9 +318,7 @@ def _try_ends(study: Study, labels: Mapping[str, Protocol]) -> None:
         label = flow.get("protocol", "=protocol")
         axis = str(label).removeprefix(_REFERENCE)
         asked = study.file.grid.get(axis, ()) if str(label).startswith(_REFERENCE) else [label]
-        for name in asked:
-            if name not in labels:
-                raise unknown(f"{study.where}: base.flows: protocol", str(name), labels)
+        check_known(f"{study.where}: base.flows: protocol", asked, labels)
     *lengths, n_drawn = study._lengths
     stride, apart = study.n_runs, study.file.replicates
     drawn = range(0, min(n_drawn, _DRAWN_TRIED) * apart, apart)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
@@ -198,9 +198,8 @@ def discussions(layout: Layout, known: Sequence[str]) -> dict[str, str]:
     """Claim -> explanation of a disagreement. Raises InputError for a claim that is not ``known``."""
     path = layout.validated / DISCUSSED
     found = load_yaml(path) if path.is_file() else {}
+    check_known(f"data/validation/{DISCUSSED}: claim", found, known)
     for name, text in found.items():
-        if name not in known:
-            raise unknown(f"data/validation/{DISCUSSED}: claim", name, known)
         if not isinstance(text, str):
             raise InputError(f"data/validation/{DISCUSSED}: {name}: must be text")
     return found

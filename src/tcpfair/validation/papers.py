@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.measures import measure
@@ -114,8 +114,7 @@ def plans(layout: Layout) -> dict[str, Scaled]:
 
 def _scaled(layout: Layout, name: str, values: object, guest: PaperConfig, path: Path) -> Scaled:
     where = f"{path.relative_to(layout.root)}: {name}"
-    if name not in PAPERS:
-        raise unknown(f"{where}: paper", name, PAPERS)
+    check_known(f"{where}: paper", [name], PAPERS)
     plan = validated(Plan, values, where)
     paper = load_paper(layout.paper_config(name))
     for what, names, known in (
@@ -125,9 +124,7 @@ def _scaled(layout: Layout, name: str, values: object, guest: PaperConfig, path:
         ("analysis", plan.analysis, paper.analysis),
         ("seeds", [plan.seeds], PAPERS),
     ):
-        for each in names:
-            if each not in known:
-                raise unknown(f"{where}.{what}", each, known)
+        check_known(f"{where}.{what}", names, known)
     whole = paper.model_copy(
         update={"experiments": {own: _smaller(paper.experiments[own], plan, where) for own in plan.experiments}}
     )

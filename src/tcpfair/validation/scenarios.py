@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tcpfair.errors import InputError
-from tcpfair.files.digests import digest
 from tcpfair.files.layout import Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.scenario import make_scenario
+from tcpfair.runs.outputs import part
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import DUMBBELL, MEASURES
 
@@ -24,8 +24,6 @@ GUEST = "guest"  # a kernel in virtual time, which also has separate scenarios
 TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux", GUEST: "Linux in QEMU"}
 WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation, with GUEST
 KINDS = {WHOLE: TOOLS, KERNEL: (TESTBED,), GUEST: (GUEST,)}  # the simulators of each, besides the engine
-
-_DIGEST_LENGTH = 16  # hexadecimal digits, in a file that people read
 
 Window = tuple[float, float]
 
@@ -165,4 +163,4 @@ def digests_of(config: PaperConfig, experiment: str, selection: Selection) -> di
     scenarios: dict[str, list[str]] = {}
     for spec in selection.specs(config, experiment):
         scenarios.setdefault(label_of(spec), []).append(spec.scenario.digest)
-    return {label: digest([own, measured])[:_DIGEST_LENGTH] for label, own in scenarios.items()}
+    return {label: part([own, measured]) for label, own in scenarios.items()}

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpfair import cc
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known, unknown
 from tcpfair.files import checksums
+from tcpfair.files.digests import SHORT
 from tcpfair.files.files import discard_scratch, is_editors
 from tcpfair.files.layout import PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.files.remembered import Remembered
@@ -95,10 +96,9 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
-        for name in self.config.only if self.is_raw else ():
-            exhibit = name.rpartition(".")[2]
-            if exhibit not in recordings.EXHIBITS:
-                raise unknown(f"{where}: only: exhibit of a recording", exhibit, recordings.EXHIBITS)
+        if self.is_raw:
+            exhibits = (name.rpartition(".")[2] for name in self.config.only)
+            check_known(f"{where}: only: exhibit of a recording", exhibits, recordings.EXHIBITS)
         for name, paper in self.papers.items():
             check_algorithms(paper, self.layout.paper_config(name))
 
@@ -166,10 +166,9 @@ class Plan:
             self.layout, paper, experiment, self.asked[paper, experiment]
         )
 
-    def why_simulated(self, paper: str, experiment: str) -> list[str]:
-        """The changes of configuration or code that make runs missing; empty without an earlier trace."""
-        specs = self.specs(paper, experiment)
-        return store.differences(self.layout, self.papers[paper], experiment, specs)
+    def why_simulated(self, paper: str, experiment: str) -> str:
+        """The first changes that make runs missing (`store.Held.why_missing`)."""
+        return self.held[paper].why_missing(experiment)
 
     # --- Outputs ---------------------------------------------------------------------------------------------------
 
@@ -383,14 +382,13 @@ class Plan:
     @property
     def linked(self) -> list[Path]:
         """Pages that the report links to: existing ones, and those that this run makes."""
-        made = [self.layout.lab] if self._is_whole else []
-        made += [self.layout.write_up] if self.has_write_up else []
-        pages = [self.layout.validation / "report.html", self.layout.lab, self.layout.write_up]
-        return [page for page in pages if page in made or page.is_file()]
+        is_made = {self.layout.lab: self._is_whole, self.layout.write_up: self.has_write_up}
+        pages = [self.layout.validation / "report.html", *is_made]
+        return [page for page in pages if is_made.get(page) or page.is_file()]
 
     def lab_parts(self) -> Parts:
         return {
-            "engine": wasm.digest()[: code.DIGEST_LENGTH],
+            "engine": wasm.digest()[:SHORT],
             "configuration": part([self._configuration(paper) for paper in self.papers]),
             "print": self._print(PAPERS, _OF_NUMBERS),
             BASELINE: files_part(self.root, self.data_files(["expected/*/*.csv"])),
@@ -485,7 +483,7 @@ class Plan:
         if self.config.missing == "refuse" and self.lacking:
             short = [f"{'/'.join(pair)} ({len(runs)} runs)" for pair, runs in self.lacking.items()]
             pair = next(iter(self.lacking))
-            why = "; ".join(self.why_simulated(*pair)[:3])
+            why = self.why_simulated(*pair)
             raise InputError(
                 f"source {self.config.source}: missing runs: {', '.join(short)}{f' ({why})' if why else ''}; "
                 "without source=bundled, ./reproduce simulates them"
@@ -503,11 +501,10 @@ class Plan:
             if step.kind in judged and (named := [name for name in reasons if name not in (BASELINE, "failed")])
         }
         if stale or not all(self.traces.values()):
-            last = list(stale.items())[-1:] or [("traces", ["missing"])]
-            why = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in last)
+            name, reasons = [("traces", ["missing"]), *stale.items()][-1]
             raise InputError(
-                f"{command}: {self.layout.ledger.relative_to(self.root)}: stale ({why}); run ./reproduce first, look at what "
-                f"moved, then ./reproduce {command}"
+                f"{command}: {self.layout.ledger.relative_to(self.root)}: stale ({name}: {', '.join(reasons)}); "
+                f"run ./reproduce first, look at what moved, then ./reproduce {command}"
             )
 
     def is_up_to_date(self) -> bool:
@@ -581,15 +578,14 @@ def cells(notebook: Path) -> list[Cell]:
 def check_algorithms(paper: PaperConfig, path: Path) -> None:
     """InputError when a protocol of a paper's configuration names an unknown algorithm."""
     for label, protocol in paper.protocols.items():
-        if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
-            raise unknown(f"{path}: protocols.{label}.cc: protocol", str(protocol.cc.value), cc.names())
+        if isinstance(protocol.cc, Value):
+            check_known(f"{path}: protocols.{label}.cc: protocol", [protocol.cc.value], cc.names())
 
 
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
     """The paper and the exhibit of an id as a user writes it; InputError with the known ids for an unknown one."""
     name = exhibit_id.split(".", 1)[0].strip().lower()
-    if name not in papers:
-        raise unknown("exhibit (PAPER.EXHIBIT): paper", name, papers)
+    check_known("exhibit (PAPER.EXHIBIT): paper", [name], papers)
     for exhibit in papers[name].exhibits:
         if short_id(exhibit.id) == short_id(exhibit_id):
             return papers[name], exhibit
@@ -605,9 +601,7 @@ def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
     if overrides.get("source") == "bundled":
         overrides = {"missing": "refuse", **overrides}
     for where, given in ((path.name, values), ("--config", overrides)):
-        for name in given:
-            if name not in Config.model_fields:
-                raise unknown(f"{where}: key", name, Config.model_fields)
+        check_known(f"{where}: key", given, Config.model_fields)
     return {**values, **overrides}
 
 

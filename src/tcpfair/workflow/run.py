@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
@@ -130,7 +130,7 @@ def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
     pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout)) if todo else 0.0
     lines = []
     for pair, n_runs, pkts in todo:
-        why = "; ".join(plan.why_simulated(*pair)[:3]) or "missing"
+        why = plan.why_simulated(*pair) or "missing"
         takes = f"{n_runs} of {len(plan.asked[pair])} runs, {costs.duration_text(pkts / pkts_per_s)} of one core"
         lines.append(f"simulate   {'/'.join(pair):<28} {takes}  {why}".rstrip())
     if len(todo) > 1:
@@ -301,8 +301,7 @@ def undate_future(results: Path) -> None:
 def profile_folder(root: Path, profile: str) -> Path:
     """A folder of workflow/profiles by its name; InputError with the known ones for an unknown name."""
     known = sorted(path.name for path in (root / PROFILES).iterdir() if path.is_dir())
-    if profile not in known:
-        raise unknown("--profile", profile, known)
+    check_known("--profile", [profile], known)
     return root / PROFILES / profile
 
 
@@ -363,8 +362,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
         f"time       {time.time() - started_s:.1f} s",
     ]
     for title, table, column in (("exhibits", "exhibits", "status"), ("claims", "claims", "verdict")):
-        counts = count(plan.layout.ledger / f"{table}.csv", column)
-        if counts:
+        if counts := Counter(row[column] for row in _rows(plan.layout.ledger / f"{table}.csv")):
             lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
     lines += _conclusions(plan)
     if made["ledger"]:
@@ -390,7 +388,7 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
         return
     for pair, folder in plan.traces.items():
         if folder is not None and not folder.is_relative_to(plan.layout.bundled_root):
-            why = "; ".join(plan.why_simulated(*pair)[:3])
+            why = plan.why_simulated(*pair)
             shown = [
                 exhibit.id
                 for paper, exhibit in plan.exhibits
@@ -401,11 +399,8 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
 
 def _conclusions(plan: Plan) -> list[str]:
     """A line for each paper with the conclusion of its abstract and the verdict; none without a ledger."""
-    table = plan.layout.ledger / "headlines.csv"
-    if not table.is_file():
-        return []
-    with table.open(newline="") as stream:
-        return [f"{row['paper']:<10} {row['verdict']}: {row['says']}" for row in csv.DictReader(stream)]
+    rows = _rows(plan.layout.ledger / "headlines.csv")
+    return [f"{row['paper']:<10} {row['verdict']}: {row['says']}" for row in rows]
 
 
 def _moved(plan: Plan) -> list[str]:
@@ -435,9 +430,9 @@ def _one(kind: str) -> str:
     )
 
 
-def count(table: Path, column: str) -> Counter[str]:
-    """How often a column of a CSV table has each value; empty without the table."""
+def _rows(table: Path) -> list[dict[str, str]]:
+    """The rows of a CSV table; none without the table."""
     if not table.is_file():
-        return Counter()
+        return []
     with table.open(newline="") as stream:
-        return Counter(row[column] for row in csv.DictReader(stream))
+        return list(csv.DictReader(stream))

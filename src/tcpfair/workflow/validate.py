@@ -46,28 +46,21 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
     """The function that makes a part by the name of its shard (see `tcpfair.workflow.executor`)."""
 
     @functools.cache
-    def of(kind: str, backend: str, experiment: str) -> tuple[PaperConfig, dict[str, Part]]:
-        config = config_of(layout, kind)
-        parts = campaign.parts(layout, config, kind, backend, [experiment])
-        return config, {part.shard_name: part for part in parts}
-
-    @functools.cache
-    def of_papers(backend: str) -> tuple[dict[str, papers.Scaled], dict[str, Part]]:
-        plans = papers.plans(layout)
-        return plans, {part.shard_name: part for part in papers.parts(layout, plans, backend)}
+    def parts_of(kind: str, backend: str, experiment: str) -> tuple[Callable[[Part], None], dict[str, Part]]:
+        if kind == papers.KIND:
+            plans = papers.plans(layout)
+            parts, make = papers.parts(layout, plans, backend), functools.partial(papers.make, plans[experiment])
+        else:
+            config = config_of(layout, kind)
+            parts = campaign.parts(layout, config, kind, backend, [experiment])
+            make = functools.partial(campaign.make, config)
+        return make, {part.shard_name: part for part in parts}
 
     def make(name: str) -> Made:
-        kind, backend, experiment = name.split("/")[:3]
-        if kind == papers.KIND:
-            plans, parts = of_papers(backend)
-            if name not in parts:
-                raise InputError(executor.EDITED)
-            papers.make(plans[experiment], parts[name])
-            return Made()
-        config, parts = of(*name.split("/")[:3])
+        make_part, parts = parts_of(*name.split("/")[:3])
         if name not in parts:
             raise InputError(executor.EDITED)
-        campaign.make(config, parts[name])
+        make_part(parts[name])
         return Made()
 
     return make
@@ -129,9 +122,8 @@ def run_tool(
     chosen = chosen_experiments(config, selection, tool, experiments, plans)
     origin = campaign.provenance(config, tool)
     parts = campaign.parts(layout, config, kind, tool, [name for name in chosen if name not in plans])
-    right = {each.experiment: {} for each in parts}
-    for name in right:
-        right[name] = shipped.still_right(layout, config, tool, name, selection, origin)
+    names = dict.fromkeys(part.experiment for part in parts)
+    right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in names}
     for part in parts:
         if part.label in right[part.experiment] and not part.is_kept():
             runs, curves = right[part.experiment][part.label]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import file_hash
 from tcpfair.library import live
@@ -38,10 +38,12 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     if told.source != "raw":
         config = load_paper(Layout(root).paper_config(paper))
         _, exhibit = find_exhibit({paper: config}, told.exhibit)
-        for name in told.experiments:
-            if name.partition("/")[2] not in config.experiments:
-                raise InputError(f"{path}: shows {name}, which the configuration of this checkout does not have")
-        behind = {name.partition("/")[2]: _held(root, config, name.partition("/")[2]) for name in told.experiments}
+        for name in (shown.partition("/")[2] for shown in told.experiments):
+            if name not in config.experiments:
+                raise InputError(
+                    f"{path}: shows {paper}/{name}, which the configuration of this checkout does not have"
+                )
+            behind[name] = _held(root, config, name)
         print("\n".join(_lines(root, config, exhibit, told, behind)), flush=True)
         sha = file_hash(path)
         for name in (name for name, of_file in copies.items() if of_file == sha):
@@ -142,8 +144,7 @@ def _chosen(behind: dict[str, store.Held], run: str) -> tuple[str, int]:
         return min(every)[1:]
     name, _, number = run.replace(".", "/").rpartition("/")
     name = name.rpartition("/")[2]
-    if name not in behind:
-        raise unknown("--run EXPERIMENT/NUMBER: experiment", name, behind)
+    check_known("--run EXPERIMENT/NUMBER: experiment", [name], behind)
     n_runs = len(behind[name].runs(name))
     if not number.isdecimal() or int(number) >= n_runs:
         raise InputError(f"--run {run}: {name} has runs 0 to {n_runs - 1}")
