@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from scipy.optimize import curve_fit
 
+from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models import cubic
 from tcpfair.models import kernel as linux
+from tcpfair.papers.expand import run_specs
 from tcpfair.runs import trace
 from tcpfair.sources import guest
 from tcpfair.sources.readers.polls import losses
@@ -172,6 +174,16 @@ def test_every_scenario_of_the_guest_is_one_that_it_can_do():
     for name in config.experiments:
         for spec in whole(config, GUEST).specs(config, name):
             guest.check(spec.scenario)
+
+
+def test_cubic_leaves_slow_start_where_the_kernel_does():
+    """HyStart's rounds begin with the first ACK: with rounds from 16 packets on it would be at 272."""
+    runs = run_specs(load(LAYOUT.guest_config), "ccid2_at_40_mbps")
+    spec = next(spec for spec in runs if label_of(spec) == "cubic" and spec.replicate == 1)
+    alone = spec.scenario.model_copy(update={"duration_s": 2.5, "flows": spec.scenario.flows[:1]})
+    result = dumbbell.run(alone, spec.seed)
+    at_2_s = round(2.0 / alone.sample_s) - 1
+    assert result.ssthresh_pkts[at_2_s, 0] == pytest.approx(489, abs=2)  # Linux 6.1.192 in the guest
 
 
 def test_a_flow_alone_fills_the_guests_link_and_its_window_is_that_of_path_and_queue():
