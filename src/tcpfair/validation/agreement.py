@@ -102,7 +102,8 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
         if name == "share":  # must agree more closely where it hardly varies
             bar = float(np.fmin(bar, chance))
         outcome = verdict(engine, other, abs(difference), bar, chance)
-        if outcome == UNDECIDED and "withdraw_undecided" in config.analysis:
+        withdraws = config.analysis.get("withdraw_undecided")
+        if outcome == UNDECIDED and withdraws and withdraws.value:
             outcome = WITHDRAWN
     relative = difference / other if other else math.nan
     return {"difference": difference, "relative": relative, "difference_se": se, "bar": bar, "verdict": outcome}

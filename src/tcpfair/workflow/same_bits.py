@@ -201,9 +201,8 @@ def sample_of(ensemble: Ensemble) -> list[str]:
     """The smallest experiments with every algorithm and every measure of an ensemble, those of NRU weights first."""
     paper, covered, chosen = ensemble.paper, set(), []
     for name in sorted(ensemble.experiments, key=lambda name: ensemble.sizes[name].pkts):
-        has = {each for spec in run_specs(paper, name) for each in spec.algorithms} | set(
-            paper.experiments[name].measures
-        )
+        has = {each for spec in run_specs(paper, name) for each in spec.algorithms}
+        has |= set(paper.experiments[name].measures)
         if not has <= covered:
             covered |= has
             chosen.append(name)
@@ -230,7 +229,7 @@ def _is_same_member(found: Shipped, member: Member, unit: list[str]) -> bool:
     metrics, refused, _ = ensembles.made(member, unit, {})
     held, row = (
         table[(table["hypothesis"] == member.hypothesis) & (table["setting"] == member.setting)]
-        for table in (found.metrics, found.settings)
+        for table in (found.metrics[found.metrics["experiment"].isin(unit)], found.settings)
     )
     made, held = (
         table[[*CELL, "value", "n"]]
@@ -238,6 +237,4 @@ def _is_same_member(found: Shipped, member: Member, unit: list[str]) -> bool:
         .sort_values(CELL, ignore_index=True)
         for table in (metrics, held)
     )
-    return made.equals(held[held["experiment"].isin(unit)].reset_index(drop=True)) and row["refused"].tolist() == [
-        refused
-    ]
+    return made.equals(held) and row["refused"].tolist() == [refused]

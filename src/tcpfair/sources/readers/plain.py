@@ -454,9 +454,8 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
 def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
     """Window, threshold and RTT in the columns of a trace, at the table's times."""
     shown = rows.reindex(columns=["time", "cwnd", "ssthresh", "srtt"]).astype(np.float64).set_axis(WINDOWS, axis=1)
-    shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(
-        shown["ssthresh_pkts"] >= readings.INFINITE_SSTHRESH
-    )  # not set yet
+    is_unset = shown["ssthresh_pkts"] >= readings.INFINITE_SSTHRESH
+    shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(is_unset)
     if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(rows):
         shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or readings.PAYLOAD_BYTES
         if not said.link.payload_bytes:
