@@ -10,6 +10,7 @@ import pytest
 
 from tcpfair.verdicts.claims import ogura
 from tcpfair.verdicts.claims.evidence import Evidence, factor
+from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics, trace
 
 CAPACITY_PPS = 1e8 / 12000
@@ -53,7 +54,7 @@ def test_the_ratio_of_two_flows_is_that_of_their_mean_throughputs():
     table = metrics("ogura", "rtt_sweep").query("replicate < 2")
     table = table.assign(value=np.where(table["flow"] - 1 == table["replicate"], 2.0, 1.0))
     for rows, expected in (("means", [1]), ("runs", [0.5, 2])):
-        of = evidence(CLAIMS["ogura.c20"], rows, {"rtt_sweep": table}.__getitem__)
+        of = evidence(CLAIMS["ogura.c20"], rows, Measured({"rtt_sweep": table}.__getitem__))
         assert ogura._ratio(of, "rtt_sweep", "rtt_ms", protocol="Reno")[60].to_list()[: len(expected)] == expected
 
 
