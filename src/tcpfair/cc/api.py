@@ -36,8 +36,8 @@ from tcpfair.jit import jit
 MIN_WINDOW_PKTS = 2.0
 
 # The window arithmetic of a flow, by the name of its stack: ``f.whole``.
-TEXT, LINUX, NS2 = 0.0, 1.0, 2.0
-STACK = {"text": TEXT, "linux": LINUX, "ns2": NS2}
+TEXT, LINUX, NS2, LINUX_6 = 0.0, 1.0, 2.0, 3.0
+STACK = {"text": TEXT, "linux": LINUX, "ns2": NS2, "linux_6": LINUX_6}
 
 
 class Param(NamedTuple):
@@ -68,7 +68,7 @@ COMMON_STATE = (
     "repaired",  # 1: this ACK is for a retransmitted packet, so it gives no RTT sample (in on_every_ack)
     "answered",  # time at which the receiver sent this ACK without queueing, half the path's RTT ago, s (in on_every_ack)
     "growth",  # weight of this ACK in the growth of the window: 1, or `acked` with byte counting
-    "whole",  # TEXT: windows are real numbers; LINUX, NS2: whole packets
+    "whole",  # TEXT: windows are real numbers; LINUX, LINUX_6, NS2: whole packets
     "min_cwnd",  # the window at the start of a recovery in ns-2's stack, packets (written; 0: by HALVING_FLOOR)
     "in_loss",  # 1 in ns-2's stack while the losses of a timeout are recovered (TCP_CA_Loss), else 0
     "cwnd_cnt",  # ACKs counted towards the next whole packet: Linux's snd_cwnd_cnt (written; zero after a reduction)
@@ -89,7 +89,7 @@ def params_dtype(names: list[str]) -> np.dtype:
 @jit
 def in_slow_start(f):
     """Below ssthresh; in Linux 2.6.22 also at it."""
-    return f.cwnd <= f.ssthresh if f.whole != TEXT else f.cwnd < f.ssthresh
+    return f.cwnd < f.ssthresh or (f.cwnd == f.ssthresh and f.whole != TEXT and f.whole != LINUX_6)
 
 
 @jit
@@ -99,6 +99,10 @@ def slow_start(f):
         return False
     if f.whole == TEXT:
         f.cwnd += f.growth
+        return True
+    if f.whole == LINUX_6:
+        # Linux 6, tcp_slow_start: up to the threshold; there the rest of the ACK counts in congestion avoidance
+        f.cwnd = min(f.cwnd + f.growth, f.ssthresh)
         return True
     # Linux 2.6.22, tcp_slow_start
     f.cwnd_cnt += f.growth * f.cwnd
@@ -110,13 +114,31 @@ def slow_start(f):
 
 @jit
 def count_acks(f, cnt, acks):
-    """Grow by a whole packet after more than ``cnt`` ACKs (Linux 2.6.22, tcp_reno_cong_avoid). Return True then."""
+    """Grow by a whole packet after more than ``cnt`` ACKs (Linux 2.6.22, tcp_reno_cong_avoid). Return True then.
+
+    Linux 6 (tcp_cong_avoid_ai): after ``cnt`` ACKs, and what exceeds them counts towards the next packet.
+    """
+    if f.whole == LINUX_6:
+        return count_acks_as_linux_6(f, cnt, acks)
     if f.cwnd_cnt + acks > cnt:
         f.cwnd += 1.0
         f.cwnd_cnt = 0.0
         return True
     f.cwnd_cnt += acks
     return False
+
+
+@jit
+def count_acks_as_linux_6(f, cnt, acks):
+    before = f.cwnd
+    if f.cwnd_cnt >= cnt:  # cnt has fallen
+        f.cwnd_cnt = 0.0
+        f.cwnd += 1.0
+    f.cwnd_cnt += acks
+    pkts = math.floor(f.cwnd_cnt / cnt)
+    f.cwnd_cnt -= pkts * cnt
+    f.cwnd += pkts
+    return f.cwnd > before
 
 
 @jit

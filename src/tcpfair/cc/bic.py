@@ -6,8 +6,8 @@ Sources: Xu, Harfoush and Rhee, INFOCOM 2004, sections III-A and III-B; constant
 packets). With whole windows (``f.whole``) its distance and the ACKs per packet are integers, too. ns-3's TcpBic has the
 same steps.
 
-Linux 6 compensates delayed ACKs twice: its steps count acknowledged packets (``tcp_cong_avoid_ai``), and are divided by the
-estimate of packets per ACK as well (``linux_ack_counting`` of 2, with whole windows only).
+Linux 6 (``stack: linux_6``) compensates delayed ACKs twice: its steps count acknowledged packets (``tcp_cong_avoid_ai``),
+and are divided by the estimate of packets per ACK as well.
 
 The module of Linux 2.6.13 differs in three places, none of which is modelled: 32 packets for ``bic_S_max`` (16 since
 commit 450b5b18 of November 2005); a lost parenthesis in max probing, after which the window stops four packets past
@@ -30,7 +30,7 @@ PARAMS = (
     Param("low_window", 14.0, "packets", "Linux 2.6.22: Reno below"),
     Param("smooth_part", 20.0, "RTTs", "Linux 2.6.22"),
     Param("B", 4.0, "1", "Linux 2.6.22: BICTCP_B"),
-    Param("linux_ack_counting", 0.0, "0 to 2", "Linux 2.6.22: delayed_ack, snd_cwnd_cnt >= cnt; see cubic. 2: Linux 6"),
+    Param("linux_ack_counting", 0.0, "0 or 1", "Linux 2.6.22: delayed_ack, snd_cwnd_cnt >= cnt; see cubic"),
 )
 STATE = ("W_max", "losses", "ack_ratio")
 HALVING_FLOOR = 1.0

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, TEXT, Param, count_acks, in_slow_start, rounded_down, slow_start
+from tcpfair.cc.api import LINUX_6, MIN_WINDOW_PKTS, TEXT, Param, count_acks, in_slow_start, rounded_down, slow_start
 from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit, jit_inline, unlikely
 
@@ -92,7 +92,7 @@ def grow_by_steps(f, p, step):
     acks = f.acked
     if p.linux_ack_counting != 0.0:
         cnt = math.floor(cnt * 16.0 / f.ack_ratio)
-        acks = 1.0 if p.linux_ack_counting == 1.0 else f.acked
+        acks = f.acked if f.whole == LINUX_6 else 1.0
     cnt = max(cnt, 1)
     if f.whole != TEXT:
         count_acks(f, cnt, acks)

@@ -16,7 +16,17 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, TEXT, Param, additive_increase, count_acks, rounded_down, slow_start
+from tcpfair.cc.api import (
+    LINUX_6,
+    MIN_WINDOW_PKTS,
+    NS2,
+    TEXT,
+    Param,
+    additive_increase,
+    count_acks,
+    rounded_down,
+    slow_start,
+)
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -47,7 +57,7 @@ def on_ack(f, p):
         if f.slow_rounds == 0.0:
             count_acks(f, min(f.cwnd, p.stcp_acks), f.acked)
         else:
-            count_acks(f, f.cwnd - 1.0, f.growth)
+            count_acks(f, f.cwnd if f.whole == LINUX_6 else f.cwnd - 1.0, f.growth)
     elif f.slow_rounds == 0.0:
         # the kernel's counter has to exceed the number, not to reach it
         f.cwnd += f.acked / (min(f.cwnd, p.stcp_acks) + 1.0)

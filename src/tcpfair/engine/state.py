@@ -18,8 +18,8 @@ REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
 RFC6298, LINUX_RTO = 0, 1
 RTO_LAWS = {"rfc6298": RFC6298, "linux": LINUX_RTO}
 
-# the stack of a flow (scenario.Flow.stack)
-STACKS = {name: int(number) for name, number in STACK.items()}
+# the stack of a flow (scenario.Flow.stack); Linux 6 differs from Linux 2.6.22 only in its windows, see cc.api
+STACKS = {name: int(number) for name, number in STACK.items()} | {"linux_6": int(STACK["linux"])}
 NS2 = STACKS["ns2"]  # and ns-2's TCP-Linux
 OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are not Linux modules
 

@@ -19,7 +19,7 @@ SHORTEST_TICK_S = 1e-6  # far above the rounding of times
 
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
 # bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
-RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}
+RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "linux_6": "linux", "ns2": "rfc6298"}
 RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
 
 
@@ -60,10 +60,10 @@ class Flow(Frozen):
     )
     reduction: Literal["immediate", "prr", "rate_halving"] = "immediate"
     rto_min_s: Positive = 0.2
-    stack: Literal["text", "linux", "ns2"] = Field(
+    stack: Literal["text", "linux", "linux_6", "ns2"] = Field(
         default="text",
         description="window arithmetic: text = real numbers, as in papers and RFCs; linux = whole packets, as in the modules"
-        " of Linux 2.6.22; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
+        " of Linux 2.6.22; linux_6 = with slow start and counting of Linux 6; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,

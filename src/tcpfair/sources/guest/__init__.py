@@ -86,7 +86,8 @@ _POLL_S = 0.005
 _DELACK_S = 0.04  # TCP_DELACK_MIN
 _NEVER = 1e9  # s and bytes, where a flow has no end
 _DEEP_PKTS = 100_000
-_SOCKET_BYTES = 16_000_000
+_SOCKET_WINDOWS = 8  # of bandwidth-delay product and queue in a socket's buffer, whose bookkeeping takes half of it
+_LEAST_SOCKET_BYTES = 131_072  # the default of tcp_rmem
 _ORDER_BPS = 10**10  # netem keeps packets in order when it has a rate
 _QEMU = (
     *("-machine", "q35,accel=tcg", "-cpu", "qemu64", "-smp", "1", "-m", "512", "-nodefaults", "-display", "none"),
@@ -151,7 +152,7 @@ def script(scenario: Scenario) -> str:
     for i, flow in enumerate(scenario.flows):
         lines += _path(scenario, i, flow, mtu)
     for space in (*senders, "d"):
-        lines += [f"space {space}", *_sysctls()]
+        lines += [f"space {space}", *_sysctls(scenario)]
     lines += ["space r", "write /proc/sys/net/ipv4/ip_forward 1"]
     lines += [
         f"write /sys/module/tcp_{_KERNEL_CC[flow.cc]}/parameters/{name} {value}"
@@ -192,9 +193,15 @@ def _path(scenario: Scenario, i: int, flow: Flow, mtu: int) -> list[str]:
     return lines
 
 
-def _sysctls() -> list[str]:
-    """Sockets whose buffers never limit a flow, and no pause that makes a window small again."""
-    sizes = f"4096 {_SOCKET_BYTES} {_SOCKET_BYTES}"
+def _sysctls(scenario: Scenario) -> list[str]:
+    """Sockets whose buffers never limit a flow, and no pause that makes a window small again.
+
+    Not more: the receiver acknowledges every packet while its window grows to the size of its buffer (tcp_grow_window).
+    """
+    window_bytes = max(flow.rtt_s for flow in scenario.flows) * scenario.capacity_bps / 8
+    window_bytes += scenario.buffer_pkts * scenario.wire_bytes
+    size = max(round(_SOCKET_WINDOWS * window_bytes), _LEAST_SOCKET_BYTES)
+    sizes = f"4096 {size} {size}"
     values = {"tcp_rmem": sizes, "tcp_wmem": sizes, "tcp_slow_start_after_idle": 0, "tcp_no_metrics_save": 1}
     return [f"write /proc/sys/net/ipv4/{name} {value}" for name, value in values.items()]
 
