@@ -66,7 +66,7 @@ class EngineChance:
 
 
 def spec_of(flow: dict) -> FlowSpec:
-    rules = {"cubic": {"cc": Cubic(), "halving_floor": 1.0}, "scalable": {"cc": WholeScalable()}}
+    rules = {"cubic": {"cc": Cubic(), "halving_floor": 1.0}, "scalable": {"cc": WholeScalable(flow.get("stack") == "linux_6")}}
     return FlowSpec(**(flow | rules.get(flow.get("cc"), {})))
 
 
@@ -149,7 +149,7 @@ def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict],
         flows.append(flow)
     if with_stacks:
         for flow in flows:
-            flow["stack"] = draw.choice(["text", "linux"]) if flow["cc"] == "reno" else "text"
+            flow["stack"] = draw.choice(["text", "linux", "linux_6"]) if flow["cc"] == "reno" else "text"
             flow["rto"] = draw.choice([None, "rfc6298", "linux"])
     network = {
         "buffer_pkts": draw.uniform(1.1, 60),

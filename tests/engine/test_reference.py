@@ -39,9 +39,9 @@ def test_ccid2_against_reno(ack_every, access_bps):
 
 @pytest.mark.parametrize("reduction", ["immediate", "prr", "rate_halving"])
 @pytest.mark.parametrize("recovery", ["sack", "newreno", "reno"])
-@pytest.mark.parametrize("buffer_pkts", [4.37, 30.37])
-def test_whole_windows(recovery, reduction, buffer_pkts):
-    shared = {"recovery": recovery, "reduction": reduction, "stack": "linux"}
+@pytest.mark.parametrize(("stack", "buffer_pkts"), [("linux", 4.37), ("linux", 30.37), ("linux_6", 30.37)])
+def test_whole_windows(recovery, reduction, stack, buffer_pkts):
+    shared = {"recovery": recovery, "reduction": reduction, "stack": stack}
     slow = agree(
         forward(0.0503, **shared, access_bps=15e6, access_queue_pkts=60),
         forward(0.0817, "scalable", start_s=0.317, **shared),

@@ -92,11 +92,15 @@ class Aimd:
 
 @dataclass(frozen=True)
 class WholeReno:
-    """Reno of Linux 2.6.22 (tcp_cong.c), whose window and count of ACKs are integers."""
+    """Reno of Linux 2.6.22 or Linux 6 (tcp_cong.c), whose window and count of ACKs are integers."""
+
+    is_linux_6: bool = False
 
     def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
         count = acked if state.byte_counting else acks
-        if state.cwnd_pkts <= state.ssthresh_pkts:
+        if self.is_linux_6:
+            self.on_ack_of_linux_6(state, count)
+        elif state.cwnd_pkts <= state.ssthresh_pkts:
             state.counted_acks += count * int(state.cwnd_pkts)
             while state.counted_acks >= state.cwnd_pkts:
                 state.counted_acks -= int(state.cwnd_pkts)
@@ -107,6 +111,20 @@ class WholeReno:
         else:
             state.counted_acks += count
 
+    def on_ack_of_linux_6(self, state: WindowState, count: int) -> None:
+        """tcp_slow_start, without the rest of an ACK beyond the threshold; tcp_cong_avoid_ai."""
+        if state.cwnd_pkts < state.ssthresh_pkts:
+            state.cwnd_pkts = min(state.cwnd_pkts + count, state.ssthresh_pkts)
+            return
+        wanted = self.wanted_acks(state)
+        if state.counted_acks >= wanted:
+            state.counted_acks = 0
+            state.cwnd_pkts += 1
+        state.counted_acks += count
+        while state.counted_acks >= wanted:
+            state.counted_acks -= wanted
+            state.cwnd_pkts += 1
+
     def wanted_acks(self, state: WindowState) -> float:
         return state.cwnd_pkts
 
@@ -116,7 +134,7 @@ class WholeReno:
 
 @dataclass(frozen=True)
 class WholeScalable(WholeReno):
-    """Scalable TCP of Linux 2.6.22 (tcp_scalable.c)."""
+    """Scalable TCP of Linux 2.6.22 (tcp_scalable.c), or with Linux 6's way of counting."""
 
     def wanted_acks(self, state: WindowState) -> float:
         return min(state.cwnd_pkts, 50)
@@ -194,7 +212,7 @@ class FlowSpec:
     halving_floor: float = 0.5  # part of ssthresh at which rate halving stops
     reliable: bool = True
     rto_min_s: float = 0.2
-    stack: str = "text"  # or 'linux'
+    stack: str = "text"  # or 'linux', 'linux_6'
     rto: str | None = None  # 'rfc6298' or 'linux'; None: that of the stack
 
     def __post_init__(self) -> None:
@@ -202,8 +220,8 @@ class FlowSpec:
             raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
         if self.reduction not in ("immediate", "prr", "rate_halving"):
             raise ValueError(f"reduction is 'immediate', 'prr' or 'rate_halving', not {self.reduction!r}")
-        if self.stack not in ("text", "linux"):
-            raise ValueError(f"stack is 'text' or 'linux', not {self.stack!r}")
+        if self.stack not in ("text", "linux", "linux_6"):
+            raise ValueError(f"stack is 'text', 'linux' or 'linux_6', not {self.stack!r}")
         if self.rto not in (None, "rfc6298", "linux"):
             raise ValueError(f"rto is 'rfc6298', 'linux' or None, not {self.rto!r}")
         if self.direction not in ("forward", "reverse"):
@@ -766,7 +784,7 @@ class Sender:
         self.forced_drops = forced_drops
         self.receiver = Receiver(events, self, ack_link)
         texts = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
-        named = WholeReno() if spec.stack == "linux" and not is_ccid2 else texts
+        named = texts if spec.stack == "text" or is_ccid2 else WholeReno(spec.stack == "linux_6")
         self.cc: CongestionControl = named if isinstance(spec.cc, str) else spec.cc
         self.is_reliable = spec.reliable and not is_ccid2
         self.window = WindowState(
@@ -823,7 +841,7 @@ class Sender:
         if math.isnan(self.window.srtt_s):
             return INITIAL_RTO_S
         variation_s = 4 * self.window.rttvar_s
-        if (self.spec.rto or self.spec.stack) == "linux":
+        if (self.spec.rto or self.spec.stack) in ("linux", "linux_6"):
             # net/ipv4/tcp_input.c: tcp_rtt_estimator keeps rttvar (four deviations) at TCP_RTO_MIN or more; tcp_set_rto adds it
             return self.window.srtt_s + max(variation_s, self.spec.rto_min_s)
         return max(self.spec.rto_min_s, self.window.srtt_s + variation_s)

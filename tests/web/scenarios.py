@@ -18,7 +18,7 @@ SECONDS = 3.0
 RANDOM = 400
 SEED = 20260101
 STACKS, RECOVERIES, REDUCTIONS = (
-    ("text", "linux", "ns2"),
+    ("text", "linux", "linux_6", "ns2"),
     ("sack", "newreno", "reno"),
     ("immediate", "prr", "rate_halving"),
 )
@@ -110,7 +110,7 @@ def _random(draw: np.random.Generator) -> Scenario:
 def _flow(draw: np.random.Generator, two_way: bool) -> dict:
     chosen = algorithms()[str(draw.choice(list(algorithms())))]
     has_ns2 = chosen.recovery == "sack" or not chosen.reliable
-    stack = str(draw.choice(STACKS if has_ns2 else STACKS[:2]))
+    stack = str(draw.choice(STACKS if has_ns2 else STACKS[:3]))
     flow = {
         **{"protocol": chosen.name, "cc": chosen.name, "stack": stack},
         "rtt_s": float(10 ** draw.uniform(-3, -0.5)),

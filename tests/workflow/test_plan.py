@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 from functools import cache, partial
 from importlib import metadata
 from itertools import cycle
@@ -18,7 +19,7 @@ from tcpfair.runs import code, reach, record, store
 from tcpfair.workflow import plan as plans
 from tcpfair.workflow.plan import cells, find_exhibit, load_values
 from tests.commands import succeed
-from tests.small_checkout import NOTEBOOK, edit, finish, make_checkout, make_output, make_plan, ship
+from tests.small_checkout import NOTEBOOK, edit, finish, make_checkout, make_output, make_plan, put, ship
 
 PAPER, NOTES, PRINT = "config/papers/ogura.yaml", "notebooks/ogura.ipynb", "data/published/ogura.csv"
 
@@ -545,6 +546,31 @@ def test_an_exhibit_that_failed_is_drawn_again_with_what_was_made_from_it(finish
     plan.prepare()
     gone = {step.name for step in plan.steps if not step.target.is_file()}
     assert gone == {FIG8, "numbers ogura", "notebook ogura", "ledger", "report", "notebook what_reproduces"}
+
+
+def test_the_notebook_of_recordings_is_executed_again_while_one_of_its_exhibits_fails(root):
+    put(root, {"data/raw/mine/iperf.json": "{}"})
+    plan = finish(make_plan(root, source="raw", trace="data/raw/mine"))
+    (step,) = plan.steps
+    jfi = record.Record("mine.jfi", "left out", error="one flow")
+    record.write(plan.layout, jfi, step.folder)
+    assert make_plan(root, source="raw", trace="data/raw/mine").is_up_to_date()
+    record.write(plan.layout, replace(jfi, status="failed"), step.folder)
+    plan = make_plan(root, source="raw", trace="data/raw/mine")
+    assert todo(plan) == {"notebook raw": {"failed"}}
+    plan.prepare()
+    assert not step.target.is_file()
+
+
+def test_stale_ensembles_are_those_of_the_code_before_a_run(root, monkeypatch):
+    from tcpfair.runs import ensemble_table
+
+    put(root, {"data/ensemble/ogura.json": "{}"})
+    monkeypatch.setattr(ensemble_table, "stale_lines", lambda layout, papers: [])
+    plan = make_plan(root)
+    plan.prepare()
+    monkeypatch.setattr(ensemble_table, "stale_lines", lambda layout, papers: ["ogura: code changed"])
+    assert plan.stale_ensembles == make_plan(root).stale_ensembles == []
 
 
 def test_before_a_run_stable_names_are_healed_and_unreadable_records_go(finished):

@@ -444,9 +444,9 @@ class Plan:
         """The missing ones of these targets."""
         return [target for target in self.targets(kind, paper) if not target.is_file()]
 
-    @property
+    @cached_property
     def stale_ensembles(self) -> list[str]:
-        """A line for each shipped ensemble that was made from other code or other ranges."""
+        """A line for each shipped ensemble that was made from other code or other ranges, when this is first used."""
         if not self.layout.ensembles.is_dir():
             return []
         files = [path for path in self.layout.ensembles.glob("*") if not is_editors(path.name)]
@@ -467,9 +467,9 @@ class Plan:
     def reasons(self, step: Step) -> list[str]:
         """Why a step must run: the parts that changed, ``missing``, or ``failed``; empty if its output is up to date."""
         found = outputs.changed(step.folder, step.parts)
-        if not found and step.kind == "draw":
-            drawn = record.place(self.layout, "exhibits", step.item, ".json")
-            if record.read(outputs.inside(self.layout, step.folder, drawn)).status != "built":
+        if not found and step.kind in ("draw", "notebook"):  # the notebook of recordings draws its exhibits itself
+            drawn = (step.folder / "exhibits").rglob("*.json")
+            if any(record.read(path).status == "failed" for path in drawn):
                 return ["failed"]
         return found
 
@@ -523,7 +523,12 @@ class Plan:
         """
         self._discard_scratch()
         self._remembered.save()
-        failed = {step.item.partition(".")[0] for step, reasons in self.stale if reasons == ["failed"]}
+        _ = self.stale_ensembles  # now, before anybody edits the code while it runs
+        failed = {
+            step.item.partition(".")[0]
+            for step, reasons in self.stale
+            if step.kind == "draw" and reasons == ["failed"]
+        }
         for step in self.steps:
             is_with_failed = failed and (
                 step.kind in ("ledger", "report")

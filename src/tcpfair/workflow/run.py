@@ -368,7 +368,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     if made["ledger"]:
         lines += _moved(plan)
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
-    lines += [paint(f"stale      {line}", "red") for line in plan.stale_ensembles]
+    lines += [paint(f"stale      {line}", "red") for line in asked.stale_ensembles]
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
