@@ -28,6 +28,7 @@ from tcpfair.errors import InputError
 from tcpfair.library import digest
 from tcpfair.library.own import located
 from tcpfair.library.workers import Job, run_all
+from tcpfair.metrics import fairness
 from tcpfair.metrics import ruler as rulers
 from tcpfair.papers.scenario import Flow, Scenario, make_scenario
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps, service_time_s
@@ -250,7 +251,7 @@ class _One:
     @property
     def jfi_t(self) -> Floats:
         """Jain's index of each interval, J(t), (..., intervals)."""
-        return rulers.jain(self.goodput_t_mbps, axis=-2)
+        return fairness.jfi_over_time(self.goodput_t_mbps)
 
     @property
     def jfi(self) -> Floats:
@@ -261,7 +262,7 @@ class _One:
     @property
     def jfi_of_means(self) -> Floats:
         """Jain's index of the mean goodputs, (...)."""
-        return rulers.jain(self.goodput_mbps)
+        return np.asarray(fairness.jfi(self.goodput_mbps))
 
     @property
     def self_mbps(self) -> Floats:

@@ -107,17 +107,6 @@ def max_min(capacity: float, demands: npt.ArrayLike) -> Floats:
     return shares
 
 
-def jain(r: npt.ArrayLike, axis: int = -1) -> Floats:
-    """Jain's index along ``axis``: `tcpfair.metrics.fairness.jfi`, which imports SciPy.
-
-    >>> float(jain([20, 70]).round(3))
-    0.764
-    """
-    r = np.asarray(r, dtype=float)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(r.sum(axis=axis) ** 2 / (r.shape[axis] * (r**2).sum(axis=axis)))
-
-
 def gini(r: npt.ArrayLike) -> Floats:
     """Gini's coefficient along the last axis: mean absolute difference over twice the mean; 0 is equal, 1 - 1/n the worst.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,6 +71,8 @@ def interval_half_width(sd: npt.ArrayLike, n: npt.ArrayLike, level: float) -> Fl
 
     By Student's t, because the deviation of the values is an estimate. Arrays are taken element by element.
     """
+    from scipy.special import stdtrit  # not a part of the library's core
+
     n = np.asarray(n, dtype=float)
     return stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n)
 
