@@ -28,6 +28,9 @@ feature                         engine  kernels                         effect, 
 ==============================  ======  ==============================  ==========================================================
 windows in whole packets        in      all                             ``stack: linux``, ``ns2``; shares by up to 0.1 below
                                                                         ten packets
+slow start below ssthresh only  in      4.3 and later                   ``stack: linux_6``; before, also at ssthresh: two packets
+                                                                        back after each loss, a fifth of Scalable's cut
+counter that keeps its rest     in      4.0 and later                   ``stack: linux_6`` (tcp_cong_avoid_ai)
 SACK, NewReno, Reno recovery    in      2.2 and later                   ``recovery``
 rate halving                    in      2.2 to 3.1                      ``reduction: rate_halving``
 proportional rate reduction     in      3.2 and later                   ``reduction: prr``
@@ -45,8 +48,11 @@ reordering                      out     all adapt to it                 jitter k
 early retransmit                out     3.5 to 4.10                     short flows and windows below four: fewer timeouts
 tail loss probe                 out     3.10 and later                  ends of short flows: a probe in place of a timeout
 RACK and its timer              out     4.4 and later                   lost retransmissions are found without a timeout
-quick ACKs at the start         out     2.4 and later                   up to 16 packets acknowledged one by one: a faster first
-                                                                        slow start; ``ack_every: 1`` is the other extreme
+quick ACKs at the start         out     2.4 and later                   up to 16 packets acknowledged one by one, and all while
+                                                                        the receive window grows (tcp_grow_window): a faster
+                                                                        first slow start; ``ack_every: 1`` is the other extreme
+ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
+                                                                        each; bulk senders almost none
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; matters at windows of one packet
 pacing                          out     with BBR or fq only             bursts of a window reach the access link
 TSO and GRO, stretch ACKs       out     TSO 2.6, GRO 2.6.29 and later   longer bursts and fewer ACKs, which slow the growth of
