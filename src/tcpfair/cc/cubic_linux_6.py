@@ -47,6 +47,7 @@ STATE = (
     *("round_start", "train_end", "round_rtt", "round_samples"),  # HyStart
 )
 HALVING_FLOOR = 1.0
+WHOLE = True
 
 SCALE = 1024.0
 FIRST_CNT = 20.0  # 5 % per RTT
