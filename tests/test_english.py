@@ -5,6 +5,7 @@ import io
 import json
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -86,11 +87,16 @@ def remarks(path):
     return "\n\n".join([*found, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
 
 
+@cache
+def conclusions():
+    return [each.says for each in load_models(ROOT / "data" / "claims" / HEADLINES, Headline).values()]
+
+
 def idioms(text):
     """The idioms in a text, outside its code and the conclusions of the papers."""
     plain = _NAMES.sub(" ", text)
-    for headline in load_models(ROOT / "data" / "claims" / HEADLINES, Headline).values():
-        plain = plain.replace(headline.says, " ")
+    for said in conclusions():
+        plain = plain.replace(said, " ")
     return [found[0] for idiom in IDIOMS for found in re.finditer(idiom, plain, re.IGNORECASE)]
 
 

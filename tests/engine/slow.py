@@ -66,7 +66,10 @@ class EngineChance:
 
 
 def spec_of(flow: dict) -> FlowSpec:
-    rules = {"cubic": {"cc": Cubic(), "halving_floor": 1.0}, "scalable": {"cc": WholeScalable(flow.get("stack") == "linux_6")}}
+    rules = {
+        "cubic": {"cc": Cubic(), "halving_floor": 1.0},
+        "scalable": {"cc": WholeScalable(flow.get("stack") == "linux_6")},
+    }
     return FlowSpec(**(flow | rules.get(flow.get("cc"), {})))
 
 
@@ -115,6 +118,18 @@ def two_way(reverse_bps: float = SLOW_BPS, reverse_buffer_pkts: float = 30.41, a
 def some_of(numbers: range) -> list:
     """Numbers of random scenarios of which the default tests take every fourth."""
     return [pytest.param(number, marks=[pytest.mark.slow] if number % 4 else []) for number in numbers]
+
+
+def covering(*levels: tuple, of: int = 2) -> list:
+    """All combinations; the default tests take those whose positions add up to a multiple of ``of``.
+
+    They have every pair of values of two parameters where ``of`` suits the numbers of levels: 2 for three parameters of two or
+    three values, 3 for three of three values, and for four of which only one has more than two.
+    """
+    return [
+        pytest.param(*(value for _, value in case), marks=[pytest.mark.slow] if sum(n for n, _ in case) % of else [])
+        for case in itertools.product(*map(enumerate, levels))
+    ]
 
 
 def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict], dict]:

@@ -7,7 +7,7 @@ import pytest
 from tcpfair.engine.clock import last_tick_s, next_tick_s
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import dumbbell
-from tests.engine.slow import agree, any_scenario, forward, reverse, some_of, two_way
+from tests.engine.slow import agree, any_scenario, covering, forward, reverse, some_of, two_way
 
 TICK_S = 0.001
 
@@ -86,9 +86,7 @@ TIMEOUT = {"rto_min_s": 0.2137}
 DELAYED = {"delack_s": 0.0371, **TIMEOUT}
 
 
-@pytest.mark.parametrize("tick_s", [0.001, 0.004, 0.0003])
-@pytest.mark.parametrize("jitter_s", [0.0, 0.0007])
-@pytest.mark.parametrize("ack_every", [1, 2])
+@pytest.mark.parametrize("tick_s, jitter_s, ack_every", covering((0.001, 0.004, 0.0003), (0.0, 0.0007), (1, 2)))
 def test_many_flows_packet_by_packet(tick_s, jitter_s, ack_every):
     flows = [forward(0.0203 + 0.0117 * k, ack_every=ack_every, start_s=0.1713 * k, **DELAYED) for k in range(7)]
     slow = agree(*flows, tick_s=tick_s, jitter_s=jitter_s, **BETWEEN_TICKS)

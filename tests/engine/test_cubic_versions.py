@@ -49,7 +49,7 @@ def epochs_without_queue(cc: str, rtt_s: float, params: dict, loss_rate: float) 
     return back_s[reached], ends["w_max"][reached]
 
 
-@pytest.mark.parametrize("rtt_s", [0.03, 0.1])
+@pytest.mark.parametrize("rtt_s", [0.03, pytest.param(0.1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "cc, params, expected_k_s",
     [

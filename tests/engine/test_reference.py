@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
-from tests.engine.slow import agree, forward
+from tests.engine.slow import agree, covering, forward
 from tests.reference.dumbbell import FlowSpec, simulate
 
 
 @pytest.mark.parametrize(
     "recovery, reduction, ack_every, access_bps",
-    list(itertools.product(("sack", "newreno", "reno"), ("immediate", "prr"), (1, 2), (0, 15e6))),
+    covering(("sack", "newreno", "reno"), ("immediate", "prr"), (1, 2), (0, 15e6), of=3),
 )
 def test_three_flows(recovery, reduction, ack_every, access_bps):
     shared = {"recovery": recovery, "reduction": reduction, "ack_every": ack_every, "access_bps": access_bps}
@@ -37,10 +35,17 @@ def test_ccid2_against_reno(ack_every, access_bps):
     assert all(slow.reductions)
 
 
-@pytest.mark.parametrize("reduction", ["immediate", "prr", "rate_halving"])
-@pytest.mark.parametrize("recovery", ["sack", "newreno", "reno"])
-@pytest.mark.parametrize(("stack", "buffer_pkts"), [("linux", 4.37), ("linux", 30.37), ("linux_6", 30.37)])
-def test_whole_windows(recovery, reduction, stack, buffer_pkts):
+@pytest.mark.parametrize(
+    "of_stack, recovery, reduction",
+    covering(
+        (("linux", 4.37), ("linux", 30.37), ("linux_6", 30.37)),
+        ("sack", "newreno", "reno"),
+        ("immediate", "prr", "rate_halving"),
+        of=3,
+    ),
+)
+def test_whole_windows(of_stack, recovery, reduction):
+    stack, buffer_pkts = of_stack
     shared = {"recovery": recovery, "reduction": reduction, "stack": stack}
     slow = agree(
         forward(0.0503, **shared, access_bps=15e6, access_queue_pkts=60),

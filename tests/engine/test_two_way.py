@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from tests.engine.scenarios import SLOW_BPS
-from tests.engine.slow import agree, any_scenario, forward, reverse, some_of, two_way
+from tests.engine.slow import agree, any_scenario, covering, forward, reverse, some_of, two_way
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 9, 17])
@@ -26,9 +26,7 @@ def test_one_flow_alone(reverse_bps):
     assert slow.ack_drops == [0]
 
 
-@pytest.mark.parametrize("ack_every", [1, 2])
-@pytest.mark.parametrize("cc", ["reno", "cubic"])
-@pytest.mark.parametrize("reverse_cc", ["reno", "cubic"])
+@pytest.mark.parametrize("cc, reverse_cc, ack_every", covering(("reno", "cubic"), ("reno", "cubic"), (1, 2)))
 def test_forward_against_reverse(cc, reverse_cc, ack_every):
     flows = [
         forward(0.0503, cc, ack_every=ack_every),

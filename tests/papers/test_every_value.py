@@ -142,6 +142,8 @@ def check(paper: str, path: tuple) -> None:
         except InputError:  # the other value is refused: it was looked at
             moved.add(name)
             continue
+        if new == old:
+            continue
         keys = {spec.key for spec in old}
         # a run has another key just when another scenario or seed reaches the simulator
         full = {(spec.seed, spec.scenario.model_dump_json()): spec.key for spec in (*old, *new)}

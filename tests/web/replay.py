@@ -51,4 +51,9 @@ def _slots(simulation: Simulation, end: np.void) -> dict[str, dict[int, dict]]:
 
 def _plain(record: np.void) -> dict:
     # JSON has no word for what is infinite
-    return {name: NEVER if record[name] == math.inf else record[name].item() for name in record.dtype.names}
+    return {
+        name: NEVER if value == math.inf else value
+        for name, value in zip(
+            record.dtype.names, record.item(), strict=True
+        )  # field by field takes three times as long
+    }

@@ -7,11 +7,10 @@ import re
 from copy import deepcopy
 
 import pytest
-import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import load_paper
+from tcpfair.papers.papers import load_paper, load_yaml
 from tcpfair.web import tours as tours_module
 from tcpfair.web.tours import FILE, SHIPPED, Run, label, spec_of, tours
 from tests.web.node import ROOT, STATIC, needs_node
@@ -91,10 +90,10 @@ def test_labels_of_equations():
 
 
 def edited(tmp_path, change):
-    values = yaml.safe_load(FILE.read_text())
+    values = load_yaml(FILE)
     change(values)
     path = tmp_path / "tours.yaml"
-    path.write_text(yaml.safe_dump(values))
+    path.write_text(json.dumps(values))  # which is YAML, and written at once
     return path
 
 

@@ -65,22 +65,19 @@ def written(folder: Path) -> str:
     )
 
 
-def telling(recorded, place, name):
-    """A trace in which one text of one table, or of the provenance, tells whose it is."""
+def telling(recorded, place):
+    """A trace in which every text of a table, or of the provenance, tells whose it is, and where it stood."""
     if place in TEXTS:
         table = getattr(recorded, place)
-        return replace(recorded, **{place: table.assign(**{name: PERSON})})
-    value = [f"{PERSON}{number}" for number in recorded.flows["flow_id"]] if name in LISTS else PERSON
-    return replace(recorded, provenance={**recorded.provenance, name: value})
+        return replace(recorded, **{place: table.assign(**{name: f"{PERSON} {name}" for name in TEXTS[place]})})
+    told = {name: f"{PERSON} {name}" for name in PROVENANCE}
+    told |= {name: [f"{PERSON} {name}{number}" for number in recorded.flows["flow_id"]] for name in LISTS}
+    return replace(recorded, provenance={**recorded.provenance, **told})
 
 
-PLACES = [(table, column) for table, columns in TEXTS.items() for column in columns]
-PLACES += [("provenance", name) for name in (*PROVENANCE, *LISTS)]
-
-
-@pytest.mark.parametrize(("place", "name"), PLACES, ids=lambda text: text)
-def test_no_text_of_a_trace_survives(recorded, tmp_path, place, name):
-    told = telling(recorded, place, name)
+@pytest.mark.parametrize("place", [*TEXTS, "provenance"])
+def test_no_text_of_a_trace_survives(recorded, tmp_path, place):
+    told = telling(recorded, place)
     kept, said = anonymised(told, Said())
     importing.write_recorded(kept, said, tmp_path / "shared", tmp_path / "shared")
     assert PERSON not in written(tmp_path / "shared")
@@ -118,7 +115,8 @@ def test_an_anonymous_import_has_the_numbers_and_neither_names_nor_files(name, l
     assert [
         line for line in importing.told(folder, found) if line.startswith("note")
     ] == notes  # for who has the original
-    assert importing.bring(layout, source, anonymise=True)[0] == folder  # the same content has the same name
+    if name == RECORDINGS[-1]:
+        assert importing.bring(layout, source, anonymise=True)[0] == folder  # the same content has the same name
 
 
 def test_what_is_stated_of_flows_goes_by_their_new_names(layout, tmp_path):

@@ -180,7 +180,7 @@ def _numbers(data: bytes, start: int, stop: int) -> tuple[float, ...]:
     )
 
 
-FEW, MANY = 20, 4000  # damaged copies of a reader's samples: in every run of the tests, and with --slow
+FEW, MANY = 10, 4000  # damaged copies of a reader's samples: in every run of the tests, and with --slow
 
 
 def attack(
