@@ -525,9 +525,7 @@ class Plan:
         self._remembered.save()
         _ = self.stale_ensembles  # now, before anybody edits the code while it runs
         failed = {
-            step.item.partition(".")[0]
-            for step, reasons in self.stale
-            if step.kind == "draw" and reasons == ["failed"]
+            step.item.partition(".")[0] for step, reasons in self.stale if step.kind == "draw" and reasons == ["failed"]
         }
         for step in self.steps:
             is_with_failed = failed and (
