@@ -50,7 +50,7 @@ def test_whole_windows(of_stack, recovery, reduction):
     slow = agree(
         forward(0.0503, **shared, access_bps=15e6, access_queue_pkts=60),
         forward(0.0817, "scalable", start_s=0.317, **shared),
-        forward(0.02, start_s=3, stop_s=10, ack_every=2, **shared),
+        forward(0.02, start_s=3, stop_s=10, ack_every=2, byte_counting=True, **shared),
         forward(0.031, start_s=3.2),
         buffer_pkts=buffer_pkts,
         jitter_s=0.003,
