@@ -190,6 +190,9 @@ def test_shipped_runs_are_those_of_the_plans():
     wanted = {spec.key for part in papers.guest_parts(LAYOUT, papers.plans(LAYOUT)) for spec in part.specs}
     assert set(about["runs"]) == set(samples["key"]) <= wanted
     assert about["tool"].startswith("Linux 6.")
+    # runs of an earlier sender may stay until they are repeated, but the page has to say so, and only then
+    says_so = "They were made with the earlier sender" in (LAYOUT.root / "docs" / "validation.md").read_text()
+    assert (about["code"] != guest.source_hash()) == says_so
     # a full link in a run's second half; a repair may release what arrived before, a path and a queue of one RTT each at most
     specs = {
         spec.key: spec.scenario for part in papers.guest_parts(LAYOUT, papers.plans(LAYOUT)) for spec in part.specs
