@@ -101,7 +101,7 @@ def slow_start(f):
         f.cwnd += f.growth
         return True
     if f.whole == LINUX_6:
-        # tcp_slow_start: up to the threshold; the rest of the ACK, which Linux counts in congestion avoidance, is left out
+        # tcp_slow_start: up to the threshold; the rest of the ACK, which Linux counts in congestion avoidance, does not count
         f.cwnd = min(f.cwnd + f.growth, f.ssthresh)
         return True
     # Linux 2.6.22, tcp_slow_start
