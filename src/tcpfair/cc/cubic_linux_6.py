@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, count_acks_as_linux_6
 from tcpfair.cc.cubic import HYSTART_LOW_WINDOW_PKTS, HYSTART_SAMPLES, HYSTART_SPACING_S
 from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit
@@ -42,7 +42,7 @@ PARAMS = (
 )
 STATE = (
     *("W_max", "K", "origin", "epoch_start", "W_reno"),  # epoch_start in ticks
-    *("cnt", "counted", "acks"),  # packets per packet of growth; acknowledged towards it; towards W_reno's
+    *("cnt", "acks"),  # packets per packet of growth; acknowledged towards W_reno's
     *("last_cwnd", "last_tick"),  # when cnt was renewed
     *("round_start", "train_end", "round_rtt", "round_samples"),  # HyStart
 )
@@ -127,18 +127,6 @@ def renew_cnt(f, p, acked):
 
 
 @jit
-def grow(f, acked):
-    """One packet for each ``cnt`` acknowledged (tcp_cong_avoid_ai)."""
-    if f.counted >= f.cnt:
-        f.counted = 0.0
-        f.cwnd += 1.0
-    f.counted += acked
-    more = math.floor(f.counted / f.cnt)
-    f.counted -= more * f.cnt
-    f.cwnd += more
-
-
-@jit
 def on_ack(f, p):
     acked = f.acked
     if f.cwnd < f.ssthresh:
@@ -150,13 +138,12 @@ def on_ack(f, p):
         f.cwnd = reached
     if acked > 0.0:
         renew_cnt(f, p, acked)
-        grow(f, acked)
+        count_acks_as_linux_6(f, f.cnt, acked)
 
 
 @jit
 def on_loss(f, p):
     f.epoch_start = 0.0
-    f.counted = 0.0
     if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
         f.W_max = math.floor(f.cwnd * (SCALE + kept(p)) / (2.0 * SCALE))
     else:

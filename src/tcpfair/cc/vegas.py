@@ -4,7 +4,7 @@ Sources: Brakmo and Peterson, IEEE JSAC 13(8), 1995, section III; Linux 2.6.22 (
 Its alpha, beta and gamma are 4, 8 and 2 half packets, and it rounds the backlog up to half packets, so the window still
 grows at a backlog of 1.5 packets. It compares with the window of the round before, which its last step has changed: a
 steady rise or fall is one packet every *second* RTT, in the paper every RTT. After a loss ssthresh stays at half of the
-window, and slow start undoes any reduction by Vegas below it. Later kernels fixed both.
+window, and slow start undoes any reduction by Vegas below it. Linux 6 has neither (``step_of_linux_6``).
 
 The paper doubles the window every second RTT in slow start and has special retransmission rules; Linux has Reno's. The
 kernel's 32-bit product of window and RTT overflows at 2**31 packet microseconds; that is not modelled. ns-3's TcpVegas
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from tcpfair.cc.api import (
+    LINUX_6,
     MIN_WINDOW_PKTS,
     Param,
     additive_increase,
@@ -71,6 +72,9 @@ def on_round(f, p):
         if not in_slow_start(f):
             additive_increase(f, 1.0)
         return
+    if f.whole == LINUX_6:
+        step_of_linux_6(f, p)
+        return
     diff = backlog_pkts(sent, f.rtt_min, f.round_rtt_min)
     if in_slow_start(f):
         if diff > p.gamma:
@@ -89,6 +93,27 @@ def on_round(f, p):
         elif wanted < f.cwnd:
             f.cwnd -= 1.0
     f.cwnd = max(f.cwnd, MIN_WINDOW_PKTS)
+
+
+@jit
+def step_of_linux_6(f, p):
+    """tcp_vegas_cong_avoid of Linux 6.1: compares with the present window, and ssthresh follows it."""
+    if in_slow_start(f):
+        before = f.cwnd - f.growth  # on_ack has grown the window, which the kernel does after this step
+        if math.floor(before * (f.round_rtt_min - f.rtt_min) / f.rtt_min) > p.gamma:
+            # the actual rate times RTT_min, and one
+            f.cwnd = min(before, math.floor(before * f.rtt_min / f.round_rtt_min) + 1.0)
+            f.ssthresh = min(f.ssthresh, f.cwnd - 1.0)
+    else:
+        diff = math.floor(f.cwnd * (f.round_rtt_min - f.rtt_min) / f.rtt_min)
+        if diff > p.beta:
+            f.cwnd -= 1.0
+            f.ssthresh = min(f.ssthresh, f.cwnd - 1.0)
+        elif diff < p.alpha:
+            f.cwnd += 1.0
+    f.cwnd = max(f.cwnd, MIN_WINDOW_PKTS)
+    # tcp_current_ssthresh
+    f.ssthresh = max(f.ssthresh, math.floor(f.cwnd / 2.0) + math.floor(f.cwnd / 4.0))
 
 
 @jit
