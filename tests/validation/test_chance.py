@@ -59,6 +59,19 @@ def test_what_is_drawn_obeys_its_laws():
         assert set(table["protocol"]) == set(REPOSITORY.protocols)
 
 
+def test_without_their_laws_flows_have_no_access_links_and_any_algorithm_has_any_window():
+    left = {name: value for name, value in REPOSITORY.analysis.items() if "access" not in name and "ccid2" not in name}
+    only = left | {
+        "drawn_protocols": REPOSITORY.analysis["drawn_level"].model_copy(update={"value": ["ccid2", "newreno"]})
+    }
+    table = drawn.table(REPOSITORY.model_copy(update={"analysis": only}), "random_dumbbells_wide")
+    assert set(table["protocol"]) == {"ccid2", "newreno"}
+    assert not {"access_bps", "access_jitter_s", "initial_ssthresh_bdp"} & set(table)
+    ccid2 = table[table["protocol"] == "ccid2"]
+    longest_pkts = bdp_pkts(ccid2["capacity_bps"], ccid2["rtt_ms"] / 1000, 1500) + ccid2["buffer_pkts"]
+    assert longest_pkts.max() > REPOSITORY.analysis_value("drawn_longest_ccid2_pkts")
+
+
 def test_a_draw_is_the_same_on_every_machine():
     # the first flow of the shipped ones, as ns-2 has run it
     first = drawn.table(REPOSITORY, "random_dumbbells_wide").iloc[0]
@@ -179,17 +192,26 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
     flows = pd.read_csv(layout.validation / "flows.csv")
     assert flows[["label", "flow"]].to_numpy().tolist() == [["d00", 1], ["d00", 2], ["d01", 1], ["d01", 2]]
     assert flows["p"].tolist() == [1.0] * 4
+    dumbbells = pd.read_csv(layout.validation / "dumbbells.csv")
+    assert dumbbells[["tool", "label", "verdict"]].to_numpy().tolist() == [
+        ["ns2", f"d0{k}", "equivalent"] for k in (0, 1)
+    ]
     pairs = pd.read_csv(layout.validation / "pairs.csv")
     assert pairs[["experiment", "algorithm"]].to_numpy().tolist() == [["two", "fast"], ["two", "slow"]]
     assert pairs["correlation"].tolist() == pytest.approx([1, 1])
     assert "mixes" not in set(pd.read_csv(layout.validation / "agreement.csv")["experiment"])
     summary = page.summary_file(layout).read_text()
     assert "mixes                    0 of 4 flows beyond chance (0.0 %, bar 8 %), median difference 0.0000" in summary
+    assert "mixes                    2 equivalent, 0 different, 0 undecided of 2 dumbbells" in summary
     assert "two                      correlation over seeds: median 1.00" in summary
     assert summary.startswith("ns-2 ") and summary.splitlines()[0].endswith(", stack: text")
     html = (layout.validation / "report.html").read_text()
     assert "engine (stack: text) and ns-2: within the bar" in html
-    assert 'id="random"' in html and 'id="seeds"' in html
+    assert (
+        'id="random"' in html
+        and "<li>mixes: 2 equivalent, 0 different, 0 undecided of 2 dumbbells.</li>" in html
+        and 'id="seeds"' in html
+    )
     written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file()}
     assert written == set(page.outputs(layout, load(layout.validation_config)))
 

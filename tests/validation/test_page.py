@@ -97,3 +97,15 @@ def test_the_summary_fits_a_screen_and_names_what_is_unexplained(done):
 )
 def test_differences_are_shown_in_per_cent_or_points(metric, relative, difference, shown):
     assert page.per_cent({"metric": metric, "relative": relative, "difference": difference}) == shown
+
+
+@pytest.mark.parametrize(
+    ("explanation", "shown"),
+    [
+        ("its timer", "explained"),
+        ("unexplained", "unexplained"),
+        ("11.0 and 10.2 packets; not understood", "unexplained"),
+    ],
+)
+def test_a_line_that_gives_no_reason_explains_nothing(explanation, shown):
+    assert page.outcome({"verdict": "beyond", "explanation": explanation}) == shown

@@ -118,6 +118,26 @@ def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFram
     }
 
 
+def dumbbells(
+    config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
+) -> pd.DataFrame:
+    """A row of `judge` for each drawn dumbbell that the tool has run."""
+    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs, tool_runs))
+    rows = [
+        {"tool": tool, "experiment": experiment, "label": label, **judge(config, engine_of[label], own)}
+        for label, own in tool_of.items()
+        if label in engine_of
+    ]
+    return pd.DataFrame(rows, columns=["tool", *DUMBBELL_COLUMNS])
+
+
+def verdict_counts(rows: pd.DataFrame) -> str:
+    """Verdicts of some dumbbells in words: ``3 equivalent, 1 different, 1 undecided of 5 dumbbells``."""
+    counts = rows["verdict"].value_counts()
+    totals = ", ".join(f"{counts.get(each, 0)} {each}" for each in (EQUIVALENT, DIFFERENT, UNDECIDED))
+    return f"{totals} of {len(rows)} dumbbells"
+
+
 def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
     """A row of `judge` as a line of text."""
     return (

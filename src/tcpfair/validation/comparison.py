@@ -29,7 +29,7 @@ CODE = (
 @dataclass(frozen=True)
 class Comparison:
     """The engine's results by experiment, the shipped ones of other simulators, and the rows that compare them: means by
-    thresholds, flows of random dumbbells and seeds without jitter by `chance`.
+    thresholds, flows of random dumbbells, these dumbbells, and seeds without jitter by `chance`.
 
     ``kernels`` has the same for real kernels by kind of validation: recordings of `tcpfair.sources.testbed` on the scenarios of
     ``config/testbed.yaml``, and runs of `tcpfair.sources.guest` on those of ``config/guest.yaml``. Recordings scatter with the
@@ -42,6 +42,7 @@ class Comparison:
     tools: dict[str, Shipped]
     rows: pd.DataFrame
     flows: pd.DataFrame
+    dumbbells: pd.DataFrame
     pairs: pd.DataFrame
     kernels: dict[str, Comparison] = field(default_factory=dict)
     claims: claims.Compared = field(default_factory=claims.Compared)
@@ -131,6 +132,7 @@ def _compared(
         shipped_of,
         agreement.explained(table(agreement.compare, by_bars, agreement.COLUMNS), reasons),
         table(chance.flows, drawn.experiments(config), chance.FLOW_COLUMNS),
+        table(chance.dumbbells, drawn.experiments(config), ["tool", *chance.DUMBBELL_COLUMNS]),
         table(chance.pairs, chance.paired_experiments(config), chance.PAIR_COLUMNS),
     )
 

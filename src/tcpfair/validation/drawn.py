@@ -1,8 +1,9 @@
 """Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter.
 
 An experiment whose name is in ``analysis.drawn`` of the configuration has no grid: its dumbbells are drawn by the laws of
-``analysis.drawn_*`` and become experiments of the same schema. Each has a separate random stream, which depends on the seed, the
-experiment and its number. Drawn values are rounded, so that they are equal in tables and on every machine.
+``analysis.drawn_*`` and become experiments of the same schema. Without laws of access links, of algorithms and of CCID2's longest window
+flows have no access links, and every algorithm is drawn for any window. Each dumbbell has a separate random stream, which depends on
+the seed, the experiment and its number. Drawn values are rounded, so that they are equal in tables and on every machine.
 """
 
 from __future__ import annotations
@@ -96,20 +97,23 @@ def _draw(
         "buffer_pkts": buffer_pkts,
         "jitter_s": _rounded(rng.uniform(*law["jitter_pkts"]) * service_s),
     }
-    known = list(config.protocols)
+    known = law.get("protocols", list(config.protocols))
     # ns-2 walks along CCID2's Ack Vector for every packet, and aborts if it is too long
     without_ccid2 = [label for label in known if config.protocols[label].cc.value != "ccid2"]
     flows = []
     for rtt_ms, path_pkts in zip(rtts_ms, paths_pkts, strict=True):
-        is_long = path_pkts + buffer_pkts > law["longest_ccid2_pkts"]
+        is_long = path_pkts + buffer_pkts > law.get("longest_ccid2_pkts", math.inf)
         flow = {
             "protocol": str(rng.choice(without_ccid2 if is_long else known)),
             "rtt_ms": rtt_ms,
             "start_s": _rounded(rng.uniform(*law["start_s"])),
-            "initial_ssthresh_bdp": _rounded(max(1 / n_flows, _LEAST_PKTS / path_pkts)),
-            "access_bps": _rounded(rate_bps * _log_uniform(rng, law["access_ratio"])),
-            "access_jitter_s": _rounded(rng.uniform(*law["access_jitter_pkts"]) * service_s),
         }
+        if "access_ratio" in law:
+            flow |= {
+                "initial_ssthresh_bdp": _rounded(max(1 / n_flows, _LEAST_PKTS / path_pkts)),
+                "access_bps": _rounded(rate_bps * _log_uniform(rng, law["access_ratio"])),
+                "access_jitter_s": _rounded(rng.uniform(*law["access_jitter_pkts"]) * service_s),
+            }
         flows.append(_values(flow))
     return frame.model_copy(update={"settings": {**frame.settings, **_values(settings)}, "flows": flows})
 

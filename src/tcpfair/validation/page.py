@@ -28,6 +28,7 @@ from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
 EXPLAINED = "explained"
+NO_REASON = "not understood"  # in the line of a difference that was examined without success
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, WITHDRAWN, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows in the summary
@@ -35,6 +36,7 @@ LISTED = 8  # unexplained rows in the summary
 _PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
 _PANELS = 5  # of a figure of shares
 _SOURCE_TITLES = {source: text.removeprefix("in the engine ").removeprefix("in ") for source, text in SOURCES.items()}
+_OF_DRAWN = ("drawn", "flows", "dumbbells")  # tables of random dumbbells
 WORST = 12  # flows of random dumbbells on the page
 
 
@@ -64,8 +66,9 @@ def summary_file(layout: Layout) -> Path:
 def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     """All files that `write` writes."""
     kernels = kernel_configs(layout)
-    tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "pairs"]
+    tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "dumbbells", "pairs"]
     tables += [name for kind in kernels for name in (kind, f"{kind}_runs")]
+    tables += [f"{kind}_{name}" for kind, own in kernels.items() if drawn.experiments(own) for name in _OF_DRAWN]
     tables += ["claims", "resembling"]
     names = [f"{table}.csv" for table in tables]
     names += [file for figure in _figures(config, kernels) for file in figure.files]
@@ -82,12 +85,13 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         "agreement": rounded(comparison.rows),
         **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
         "curves": comparison.curves,
-        "drawn": drawn_settings(comparison.config),
-        "flows": rounded(comparison.flows),
+        **_drawn_tables(comparison),
         "pairs": rounded(comparison.pairs),
     }
     for kind, kernel in comparison.kernels.items():
         tables |= {kind: rounded(kernel.rows), f"{kind}_runs": kernel.runs(*kernel.engine)}
+        if drawn.experiments(kernel.config):
+            tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
     for name, table in tables.items():
         write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
@@ -116,9 +120,9 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """The verdict of a row; disagreements with and without a reason differ."""
+    """The verdict of a row; disagreements with and without a reason differ. A line that says so is no reason."""
     if row["verdict"] == BEYOND:
-        return UNEXPLAINED if row["explanation"] == UNEXPLAINED else EXPLAINED
+        return UNEXPLAINED if row["explanation"] == UNEXPLAINED or NO_REASON in row["explanation"] else EXPLAINED
     return row["verdict"]
 
 
@@ -217,6 +221,7 @@ def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
         "what": {name: experiment.what for name, experiment in kernel.config.experiments.items()},
         "runs": {name: len(runs) for name, runs in kernel.tools[tool].runs.items()},
         "assumptions": assumptions({kernel.config.paper: kernel.config}).to_dict("records"),
+        "chance": chance_view(kernel),
     }
 
 
@@ -241,6 +246,12 @@ def drawn_settings(config: PaperConfig) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
+def _drawn_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """The settings of random dumbbells, their flows and their verdicts."""
+    tables = drawn_settings(comparison.config), rounded(comparison.flows), rounded(comparison.dumbbells)
+    return dict(zip(_OF_DRAWN, tables, strict=True))
+
+
 def chance_view(comparison: Comparison) -> dict[str, Any]:
     """The page's data about random dumbbells and seeds: tallies, the least likely flows, correlations."""
     config, rows = comparison.config, comparison.flows
@@ -251,8 +262,13 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
         "windows": chance.tally(config, chance.by_window(rows), "window").to_dict("records"),
         "algorithms": chance.tally(config, rows.sort_values("algorithm"), "algorithm").to_dict("records"),
         "worst": rows.sort_values("p").head(WORST).to_dict("records"),
+        "dumbbells": [(name, chance.verdict_counts(own)) for name, own in _by_experiment(comparison.dumbbells)],
         "pairs": comparison.pairs.to_dict("records"),
     }
+
+
+def _by_experiment(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
+    return rows.groupby("experiment", sort=False)
 
 
 # --- Claims of the papers -----------------------------------------------------------------------------------------
@@ -475,8 +491,10 @@ def summary(comparison: Comparison) -> str:
                 own = [row for row in rows if row["metric"] == metric]
                 if own:
                     lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
-    lines += chance.tally_lines(comparison.config, comparison.flows)
-    for name, own in comparison.pairs.groupby("experiment", sort=False):
+        lines += chance.tally_lines(compared.config, compared.flows)
+        for name, own in _by_experiment(compared.dumbbells):
+            lines.append(f"{name:<24} {chance.verdict_counts(own)}")
+    for name, own in _by_experiment(comparison.pairs):
         lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")
     for row in unexplained[:LISTED]:
         shown = _row_view(row)

@@ -250,11 +250,7 @@ def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -
     ):
         write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
     for name, own in [*verdicts.groupby("experiment", sort=False), ("all", verdicts)]:
-        counts = own["verdict"].value_counts()
-        totals = ", ".join(
-            f"{counts.get(each, 0)} {each}" for each in (chance.EQUIVALENT, chance.DIFFERENT, chance.UNDECIDED)
-        )
-        say(f"verdict    {name}: {totals} of {len(own)} dumbbells, {stack}")
+        say(f"verdict    {name}: {chance.verdict_counts(own)}, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
     return bool((verdicts["verdict"] == chance.EQUIVALENT).all())
 
