@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
 from tests.engine.scenarios import dumbbell
@@ -35,6 +37,7 @@ def scenarios():
     yield with_web(source(rtt_extra_mean_s=0.05, rtt_cap_s=0.5)).model_copy(update=SHORT)
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_same_bits():
     asked = [scenario.model_dump() for scenario in scenarios()]
     done = subprocess.run(

@@ -97,6 +97,7 @@ def fingerprint(cpu: str | None = None, hash_seed: str = "0") -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_bytes():
     assert fingerprint(hash_seed="1") == fingerprint(hash_seed="2")
 

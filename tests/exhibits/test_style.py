@@ -100,6 +100,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_the_users_own_style_changes_nothing(tmp_path):
     """Another process, with a matplotlibrc of its own, gives the same bytes."""
     (tmp_path / "matplotlibrc").write_text("".join(f"{name}: {value}\n" for name, value in HOSTILE.items()))

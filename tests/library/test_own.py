@@ -164,6 +164,7 @@ def test_a_wrong_run_among_many_is_said_in_a_line_and_leaves_no_process(jobs, mo
     assert not workers._Process.alive
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_an_error_and_not_a_wait(jobs, monkeypatch):
     monkeypatch.setattr(workers, "_WORTH_PKTS", 0)
     run_all(jobs[:2], cores=2)

@@ -41,7 +41,9 @@ def every_spec():
     return run_specs(PAPER, "load")
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if k else kind for k, kind in enumerate(TYPES)]
+)
 def test_a_fluid_model_of_the_flows_comes_near_the_calibrated_load(every_spec, kind):
     """Of 100 runs; slow start makes it a little higher than the packet-level load."""
     specs = [spec for spec in every_spec if spec.point["traffic"] == kind][:100]

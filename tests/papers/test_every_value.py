@@ -24,7 +24,7 @@ from tcpfair.runs import store
 ROOT = Path(__file__).parents[2]
 REPLICATES = 2
 IDLE = ("analysis", "window_s")  # read by what measures, not by what simulates
-SAMPLED = 4  # values of each paper, in the fast tests
+SAMPLED = 2  # values of each paper, in the fast tests
 
 
 @cache

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from tests.reference.dumbbell import Aimd, Chance, Cubic, FlowSpec, Result, WindowState, simulate
 
+pytestmark = pytest.mark.slow  # the slow simulator itself; every push compares the engine with it
+
 CAPACITY_BPS = 12e6
 WIRE_BYTES = 1500
 SERVICE_S = 1e-3

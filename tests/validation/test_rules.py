@@ -28,6 +28,7 @@ def ages(layout):
     return {path: path.stat().st_mtime_ns for path in layout.validation.rglob("shards/whole/*/*/*.parquet")}
 
 
+@pytest.mark.slow
 def test_snakemake_runs_the_parts_of_the_engine_and_then_they_are_compared(layout, capsys):
     assert main(["validate", "--cores", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()

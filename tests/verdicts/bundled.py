@@ -1,4 +1,4 @@
-"""Metrics of the shipped traces, measured here and now: what a full build would leave, for the tests that need it."""
+"""Metrics of the shipped traces: those of a build by the present code, or measured here and now."""
 
 from functools import cache
 
@@ -8,6 +8,7 @@ from tcpfair import measures
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import trace
+from tcpfair.runs.store import Held
 from tcpfair.verdicts.cells import cells as cells_of
 
 LAYOUT = Layout(repository_root())
@@ -25,8 +26,15 @@ def cells(paper: str) -> pd.DataFrame:
 
 
 @cache
+def _held(paper: str) -> Held:
+    return Held(LAYOUT, config(paper))
+
+
+@cache
 def metrics(paper: str, experiment: str) -> pd.DataFrame:
     """As `tcpfair.measures.measure` gives them, all runs of the experiment."""
+    if built := _held(paper).metrics(experiment):
+        return pd.read_parquet(built)
     weights = config(paper).experiments[experiment].weights
     of_self = metrics(paper, weights.experiment) if weights else None
     return measures.measure(trace.read(LAYOUT.bundled(paper, experiment)), config(paper), experiment, of_self)

@@ -38,7 +38,7 @@ def context(paper, root=bundled.LAYOUT.root):
     return Shipped(bundled.config(paper), Layout(root, "bundled"))
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", [pytest.param(paper, marks=pytest.mark.slow) for paper in PAPERS])
 def test_every_table_is_that_of_the_baseline(paper):
     seen = context(paper)
     for exhibit in seen.paper.exhibits:

@@ -122,6 +122,7 @@ def runs_of(cell, values):
     return Measured(lambda name: rows.assign(metric=cell.measure, flow=cell.flow, **cell.where))
 
 
+@pytest.mark.slow
 def test_two_sets_of_runs_scatter_as_theory_has_it(numbers):
     """Means of 5 of normal values with sd 1 are sqrt(2/5) apart in standard deviation."""
     number = numbers[numbers["exhibit"] == "bhatti2009.table5"].iloc[0]

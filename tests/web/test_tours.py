@@ -187,6 +187,7 @@ def test_what_runs_give_is_what_the_tours_say(data):
     held(data)
 
 
+@pytest.mark.slow
 @needs_node
 def test_an_altered_number_or_condition_does_not_hold(data):
     altered = deepcopy(data)

@@ -90,7 +90,9 @@ def test_nothing_that_is_stated_survives_but_numbers_and_algorithms(recorded, tm
     assert PERSON not in written(tmp_path / "shared")
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (k % 2)) for k, name in enumerate(RECORDINGS)]
+)
 def test_an_anonymous_import_has_the_numbers_and_neither_names_nor_files(name, layout, tmp_path):
     source = tmp_path / PERSON / f"{PERSON}-{Path(name).name}"
     source.parent.mkdir()

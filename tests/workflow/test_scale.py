@@ -77,6 +77,7 @@ def test_a_file_without_curves_is_refused(tmp_path):
         scale.load(path)
 
 
+@pytest.mark.slow
 def test_table_figure_and_lines_of_small_points(tmp_path, capsys):
     path = written(tmp_path, curves=POINTS)
     scale.main(path, tmp_path / "out", as_json=False)

@@ -49,6 +49,7 @@ def test_every_exhibit_is_shown_once_after_some_text(cells):
             assert before["cell_type"] == "markdown"
 
 
+@pytest.mark.slow
 def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
     (tmp_path / "config").mkdir()
     for name in ("config.yaml", "raw.yaml"):

@@ -75,7 +75,9 @@ def record_of(root, name, exhibit):
     return json.loads(next(root.glob(f"results/raw/**/exhibits/{name}/{exhibit}.json")).read_text())
 
 
-@pytest.mark.parametrize("every_s", [0.1, 1.0, 10.0, 60.0])
+@pytest.mark.parametrize(
+    "every_s", [0.1, *(pytest.param(every_s, marks=pytest.mark.slow) for every_s in (1.0, 10.0)), 60.0]
+)
 def test_twins_have_the_means_of_the_traffic_and_nothing_finer_than_they_recorded(root, every_s):
     flows = traffic()
     path = recorded(root, "twin", every_s, flows)

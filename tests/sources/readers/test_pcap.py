@@ -181,6 +181,7 @@ def test_rtt_without_handshake_comes_from_timestamps(flow, place):
     assert 0.08 <= flow(captures.pcap(bulk(2000, rtt_s=0.08, place=place, syn=False))).rtt_s + 2e-6 <= 0.0825
 
 
+@pytest.mark.slow
 def test_more_than_two_gigabytes_are_counted(flow):
     """Headers of segments of 60 kB, past 2^31 bytes."""
     every = []

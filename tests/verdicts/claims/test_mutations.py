@@ -20,6 +20,8 @@ from tcpfair.verdicts.claims.registry import Judged, decide
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.measured import Measured
 
+pytestmark = pytest.mark.slow
+
 ROOT = repository_root()
 
 

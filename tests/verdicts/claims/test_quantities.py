@@ -278,6 +278,7 @@ def matters(claim: Claim, path: tuple, value: Any, now: dict) -> bool:
     return path[0] == "of"  # no other value exists
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim_id", CLAIMS)
 def test_every_number_and_cell_that_a_claim_names_matters(claim_id):
     claim = CLAIMS[claim_id]
@@ -293,6 +294,7 @@ NONE_IS_AN_OUTCOME = {"bhatti2008.c13", "bhatti2008.c14", "bhatti2008.c20", "bha
 OF_REPLICATES = {"ha2006.c37", "kozu2014.c20", "kozu2014.c21"}
 
 
+@pytest.mark.slow
 @dataclass
 class Recording(Evidence):
     """Evidence that records the metrics and flows that tables are made of."""
