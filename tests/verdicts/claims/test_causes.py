@@ -13,13 +13,13 @@ from tcpfair.verdicts.claims.why import Cause
 from tests.verdicts.claims.test_decision import claim, with_rows
 
 NAMES = "ab"
+_, DECIDED = with_rows(pd.DataFrame({"x": [1.0]}))
 
 
 def found(outcomes, shares=(), hypotheses=None, n=200, **fields):
     """A claim of clauses a and b with these outcomes; shares of the settings as printed, and under hypotheses."""
-    _, decided = with_rows(pd.DataFrame({"x": [1.0]}))
     clauses = [
-        replace(decided, clause_id=name, outcome=outcome) for name, outcome in zip(NAMES, outcomes, strict=False)
+        replace(DECIDED, clause_id=name, outcome=outcome) for name, outcome in zip(NAMES, outcomes, strict=False)
     ]
     of = {"": shares, **(hypotheses or {})}
     rows = [(name, under, share, n) for under, own in of.items() for name, share in zip(NAMES, own, strict=False)]
