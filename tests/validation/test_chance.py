@@ -167,6 +167,13 @@ def test_the_engine_alone_can_be_told_more_of_every_flow(layout):
         assert digests_of(config, name, whole(config, "ns2")) == before[name]
 
 
+def test_an_algorithm_that_is_not_there_cannot_be_drawn(layout):
+    laws = "  drawn_protocols: {value: [fast, quick], source: x}\n"
+    edit(layout.validation_config, "  paired_experiments", f"{laws}  paired_experiments")
+    with pytest.raises(InputError, match=r"analysis.drawn_protocols: 'quick' is unknown; known are fast, slow"):
+        load(layout.validation_config)
+
+
 def test_what_no_flow_has_is_refused(layout):
     edit(
         layout.validation_config,

@@ -82,6 +82,10 @@ def load(path: Path) -> PaperConfig:
         for measure in experiment.measures:
             if measure not in MEASURES:
                 raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(MEASURES)}")
+    for label in _setting(config, "drawn_protocols", []):
+        if label not in config.protocols:
+            known = ", ".join(config.protocols)
+            raise InputError(f"{config.place}: analysis.drawn_protocols: {label!r} is unknown; known are {known}")
     return config
 
 
