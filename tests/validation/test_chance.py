@@ -170,7 +170,7 @@ def test_the_engine_alone_can_be_told_more_of_every_flow(layout):
 def test_an_algorithm_that_is_not_there_cannot_be_drawn(layout):
     laws = "  drawn_protocols: {value: [fast, quick], source: x}\n"
     edit(layout.validation_config, "  paired_experiments", f"{laws}  paired_experiments")
-    with pytest.raises(InputError, match=r"analysis.drawn_protocols: 'quick' is unknown; known are fast, slow"):
+    with pytest.raises(InputError, match=r"analysis.drawn_protocols: 'quick' is unknown; known are slow, fast"):
         load(layout.validation_config)
 
 

@@ -53,7 +53,8 @@ quick ACKs at the start         out     2.4 and later                   up to 16
                                                                         first slow start; ``ack_every: 1`` is the other extreme
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
-adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; matters at windows of one packet
+adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms
+                                                                        in place of 40 take 6 % of the window
 pacing                          out     with BBR or fq only             bursts of a window reach the access link
 TSO and GRO, stretch ACKs       out     TSO 2.6, GRO 2.6.29 and later   longer bursts and fewer ACKs, which slow the growth of
                                                                         modules that count ACKs
