@@ -28,7 +28,7 @@ from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
 EXPLAINED = "explained"
-NO_REASON = "not understood"  # in the line of a difference that was examined without success
+NO_REASON = (UNEXPLAINED, "not understood", "no cause is known")  # in the line of a difference without a reason
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, WITHDRAWN, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows in the summary
@@ -122,7 +122,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
 def outcome(row: dict[str, Any]) -> str:
     """The verdict of a row; disagreements with and without a reason differ. A line that says so is no reason."""
     if row["verdict"] == BEYOND:
-        return UNEXPLAINED if row["explanation"] == UNEXPLAINED or NO_REASON in row["explanation"] else EXPLAINED
+        return UNEXPLAINED if any(words in row["explanation"] for words in NO_REASON) else EXPLAINED
     return row["verdict"]
 
 
