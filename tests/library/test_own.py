@@ -192,6 +192,7 @@ def test_progress_is_shown_on_stderr(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_guard(tmp_path):
     """Processes do not run the script again."""
     script = tmp_path / "script.py"

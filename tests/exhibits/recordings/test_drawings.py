@@ -106,6 +106,7 @@ def test_examples_are_drawn_and_recorded(root):
     assert 0.95 < float(numbers["jfi_mean", "flow=all"]) < float(numbers["jfi_of_means", "flow=all"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("example", "n_checks"), [("rr_wire", 17), ("c1_tbf", 18)])
 def test_real_kernel_recovers_by_its_formulas(example, n_checks):
     checks = recovery_checks(Recording(REPOSITORY / "data/raw/examples" / example, SETTINGS))
@@ -371,6 +372,7 @@ def test_wrong_configuration_names_file_and_field(tmp_path, path, value, message
     assert str(caught.value).startswith(f"{file}: ") and message in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["v3_9_bidir_p2.json", "v3_9_bidir_p2.txt"])
 def test_flows_of_both_directions_have_no_fairness_between_them(name):
     recording = Recording(REPOSITORY / "tests" / "samples" / "iperf3_recorded" / name, SETTINGS)

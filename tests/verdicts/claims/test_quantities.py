@@ -357,6 +357,7 @@ def alike(paper: str) -> Measured:
     return Measured(load)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
 def test_equal_replicates_have_the_mean_of_each(claim_id):
     claim = CLAIMS[claim_id]
