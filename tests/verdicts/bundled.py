@@ -32,7 +32,7 @@ def _held(paper: str) -> Held:
 
 @cache
 def metrics(paper: str, experiment: str) -> pd.DataFrame:
-    """As `tcpfair.measures.measure` gives them, all runs of the experiment."""
+    """As `tcpfair.measures.measure` gives them, all runs of the experiment; of a build, rounded as stored."""
     if built := _held(paper).metrics(experiment):
         return pd.read_parquet(built)
     weights = config(paper).experiments[experiment].weights

@@ -1,10 +1,10 @@
 """Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter.
 
 An experiment whose name is in ``analysis.drawn`` of the configuration has no grid: its dumbbells are drawn by the laws of
-``analysis.drawn_*`` and become experiments of the same schema. Without laws of access links, of algorithms and of CCID2's
-longest window flows have no access links, and every algorithm is drawn for any window. Each dumbbell has a separate random
-stream, which depends on the seed, the experiment and its number. Drawn values are rounded, so that they are equal in tables
-and on every machine.
+``analysis.drawn_*`` and become experiments of the same schema. Without laws of access links flows have none, and their slow
+start has no threshold; without those of algorithms and of CCID2's longest window, every algorithm is drawn for any window. Each
+dumbbell has a separate random stream, which depends on the seed, the experiment and its number. Drawn values are rounded, so
+that they are equal in tables and on every machine.
 """
 
 from __future__ import annotations
