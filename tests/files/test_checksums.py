@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from tcpfair.files.checksums import differing, listed, shipped_files
+from tcpfair.files.layout import Layout, repository_root
 
 
 @pytest.fixture
@@ -26,6 +27,10 @@ def put(data, name):
 
 def shipped_files_of(data):
     return list(shipped_files(data))
+
+
+def test_every_file_that_the_repository_ships_has_its_checksum():
+    assert differing(Layout(repository_root()).data) == []
 
 
 def test_what_is_listed_is_shipped_and_nothing_differs(data):
