@@ -857,7 +857,9 @@ class Sender:
         self.acks_coming -= 1
         self.acks_received += 1
         has_una_advanced = ack.rcv_nxt > self.una
-        may_grow = self.spec.stack == "text" or (has_una_advanced and self.phase is not Phase.RECOVERY)
+        # Linux 6 judges the state after this ACK (tcp_cong_control), 2.6.22 the state before it
+        is_open = self.phase is not Phase.RECOVERY or self.spec.stack == "linux_6"
+        may_grow = self.spec.stack == "text" or (has_una_advanced and is_open)
         self.una = ack.rcv_nxt
         self.last_activity_s = self.events.now_s
         for packet in ack.arrived:

@@ -98,19 +98,19 @@ def on_round(f, p):
 @jit
 def step_of_linux_6(f, p):
     """tcp_vegas_cong_avoid of Linux 6.1: compares with the present window, and ssthresh follows it."""
+    # in slow start on_ack has grown the window, which the kernel does after this step
+    window = f.cwnd - f.growth if in_slow_start(f) else f.cwnd
+    diff = math.floor(window * (f.round_rtt_min - f.rtt_min) / f.rtt_min)
     if in_slow_start(f):
-        before = f.cwnd - f.growth  # on_ack has grown the window, which the kernel does after this step
-        if math.floor(before * (f.round_rtt_min - f.rtt_min) / f.rtt_min) > p.gamma:
+        if diff > p.gamma:
             # the actual rate times RTT_min, and one
-            f.cwnd = min(before, math.floor(before * f.rtt_min / f.round_rtt_min) + 1.0)
+            f.cwnd = min(window, math.floor(window * f.rtt_min / f.round_rtt_min) + 1.0)
             f.ssthresh = min(f.ssthresh, f.cwnd - 1.0)
-    else:
-        diff = math.floor(f.cwnd * (f.round_rtt_min - f.rtt_min) / f.rtt_min)
-        if diff > p.beta:
-            f.cwnd -= 1.0
-            f.ssthresh = min(f.ssthresh, f.cwnd - 1.0)
-        elif diff < p.alpha:
-            f.cwnd += 1.0
+    elif diff > p.beta:
+        f.cwnd -= 1.0
+        f.ssthresh = min(f.ssthresh, f.cwnd - 1.0)
+    elif diff < p.alpha:
+        f.cwnd += 1.0
     f.cwnd = max(f.cwnd, MIN_WINDOW_PKTS)
     # tcp_current_ssthresh
     f.ssthresh = max(f.ssthresh, math.floor(f.cwnd / 2.0) + math.floor(f.cwnd / 4.0))

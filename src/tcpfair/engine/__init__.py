@@ -31,6 +31,9 @@ windows in whole packets        in      all                             ``stack:
 slow start below ssthresh only  in      4.3 and later                   ``stack: linux_6``; before, also at ssthresh: two packets
                                                                         back after each loss, a fifth of Scalable's cut
 counter that keeps its rest     in      4.0 and later                   ``stack: linux_6`` (tcp_cong_avoid_ai)
+ACK that ends a recovery        in      4.6 and later                   ``stack: linux_6``: it makes the window grow as others do
+                                                                        (tcp_cong_control); at windows of six packets losses are
+                                                                        7 % more frequent
 SACK, NewReno, Reno recovery    in      2.2 and later                   ``recovery``
 rate halving                    in      2.2 to 3.1                      ``reduction: rate_halving``
 proportional rate reduction     in      3.2 and later                   ``reduction: prr``

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tcpfair.cc.api import TEXT
+from tcpfair.cc.api import LINUX_6, TEXT
 from tcpfair.engine.blocks import LOG_RESERVE, place, widen_access, widen_got
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
@@ -456,6 +456,8 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
 @jit_inline
 def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows):
     """The window and the detected losses, if any, in ns-2's stack and without retransmissions."""
+    # since 4.6 also with the ACK that ends a recovery (tcp_cong_control)
+    grows |= f.whole == LINUX_6 and e.rcv_nxt > e.una
     if e.stack == NS2 and in_order:
         # before losses are examined (tcp-linux.cc, recv)
         call_on_ack(e.algorithm, f, p)
