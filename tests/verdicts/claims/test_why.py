@@ -60,6 +60,17 @@ def test_a_claim_has_a_sentence_and_a_cause_that_fits_its_verdict(claim):
     assert len(values) <= 3, "words rather than numbers"
 
 
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_a_number_that_is_typed_in_a_sentence_is_one_of_its_claim(claim):
+    typed = NUMBER.findall(why._PLACE.sub("", claim.why))
+    known = {float(number) for number in NUMBER.findall(str(claim.model_dump(exclude={"why"})))}
+    assert {float(number) for number in typed} <= known
+    assert not re.search(r"\bin (every|each|all|no|any) (single )?(run|setting)", claim.why), "such shares are computed"
+
+
 @pytest.mark.parametrize(
     ("number", "how", "text"),
     [
