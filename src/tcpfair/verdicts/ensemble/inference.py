@@ -134,10 +134,16 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) ->
             found["shift"] = abs(found["median"] - found["prior_median"])
             name, used = f"{name} = {choice}", float(str(used) == choice)
         else:
-            posterior, before = (_quantiles(values, by) for by in (weight, prior))
-            found = dict(zip(("low", "median", "high"), posterior, strict=True))
-            found |= dict(zip(("prior_low", "prior_median", "prior_high"), before, strict=True))
-            found["shift"] = _distance(values, weight, prior)
+            order = np.argsort(values.to_numpy(), kind="stable")
+            x = values.to_numpy()[order]
+            reached = {start: np.cumsum(by.to_numpy()[order]) for start, by in (("", weight), ("prior_", prior))}
+            found = {
+                f"{start}{name}": float(x[min(np.searchsorted(below, share), len(x) - 1)])
+                for start, below in reached.items()
+                for name, share in (("low", 0.05), ("median", 0.5), ("high", 0.95))
+            }
+            last_of_equal = np.append(x[1:] != x[:-1], True)
+            found["shift"] = float(np.abs(reached[""] - reached["prior_"])[last_of_equal].max())
         rows.append({"assumption": name, "used": used, **found})
     found = pd.DataFrame(rows, columns=MARGINALS)
     if effective_settings(weight) < least_effective:
@@ -147,20 +153,6 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) ->
 
 
 MARGINALS = ["assumption", "used", "low", "median", "high", "prior_low", "prior_median", "prior_high", "shift"]
-
-
-def _quantiles(values: pd.Series, weight: pd.Series) -> list[float]:
-    order = np.argsort(values.to_numpy(), kind="stable")
-    reached = np.cumsum(weight.to_numpy()[order])
-    places = np.minimum(np.searchsorted(reached, [0.05, 0.5, 0.95]), len(order) - 1)
-    return values.to_numpy()[order][places].tolist()
-
-
-def _distance(values: pd.Series, weight: pd.Series, prior: pd.Series) -> float:
-    order = np.argsort(values.to_numpy(), kind="stable")
-    x = values.to_numpy()[order]
-    apart = np.abs(np.cumsum(weight.to_numpy()[order]) - np.cumsum(prior.to_numpy()[order]))
-    return float(apart[np.append(x[1:] != x[:-1], True)].max())
 
 
 def held_out(
