@@ -58,14 +58,6 @@ def test_a_missing_grid_point_fails_with_its_name():
     assert "120" in found.evidence
 
 
-def test_a_missing_number_fails_with_its_name():
-    found = judged([2.0], function=lambda evidence: {"more": ratio(evidence)[evidence["limit"]]})
-    assert found == Judged(
-        "failed",
-        "InputError: data/claims/ogura.yaml: ogura.c99: numbers.limit: missing; the function of the claim needs it",
-    )
-
-
 # --- The committed claims ----------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from tcpfair.verdicts.claims import why
 from tcpfair.verdicts.claims.causes import CONDITIONS
 from tcpfair.verdicts.claims.decision import DECIDED, REPRODUCED, UNDECIDABLE, UNDECIDED
 from tcpfair.verdicts.claims.statement import MARGINS, load_claims
+from tests.verdicts.claims.test_statement import entry
 
 DATA = Path(__file__).parents[3] / "data"
 FOLDER = DATA / "claims"
@@ -122,21 +123,13 @@ def test_a_sentence_is_shown_beside_the_verdict_that_it_was_written_for(cause, v
     assert why.explain(cause, "It is {a}.", verdict, {"a": found(0.5)}, SHARES, CAUSES) == shown
 
 
-CLAIM = {
-    "id": "ogura.c01",
-    "section": "1",
-    "claim": "x",
-    "clauses": {"a": {"says": "x", "quantity": "x", "at_least": 1, "why": "text"}},
-}
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"why": "It is {b}."}, r"ogura.c01: why: \{b\}: no clause 'b', only a$"),
+        ({"why": "It is {b}."}, r"ogura.c99: why: \{b\}: no clause 'b', only a$"),
         ({"why": "It is {a:>9}."}, r"why: \{a:>9\}: '>9' is not a format of numbers$"),
         ({"why": "It is {a."}, r"why: unmatched brace$"),
-        ({"cause": "chanse"}, r"ogura.c01: cause.*'chanse'.*chance"),
+        ({"cause": "chanse"}, r"ogura.c99: cause.*'chanse'.*chance"),
         ({"cause": "chance", "by_construction": "x"}, r"cause: 'chance' does not fit the verdict 'by construction'$"),
         ({"cause": "identity", "untested": "x"}, r"cause: 'identity' does not fit the verdict 'untested'$"),
     ],
@@ -145,6 +138,6 @@ def test_a_slip_is_told_in_one_line(tmp_path, fields, message):
     for name in (MARGINS, why.CAUSES):
         (tmp_path / name).write_text((FOLDER / name).read_text())
     path = tmp_path / "ogura.yaml"
-    path.write_text(yaml.safe_dump([CLAIM | fields]))
+    path.write_text(yaml.safe_dump([entry("a", **fields)]))
     with pytest.raises(InputError, match=message):
         load_claims(path)
