@@ -215,7 +215,8 @@ def test_a_number_is_explained_with_its_table_by_one_setting():
     values = pd.DataFrame({0: [1.0, 9.0], 1: [9.0, 2.0], 2: [9.0, 3.0]})
     cells = pd.DataFrame({"exhibit": "p.t", "metric": "m", "value": ["1", "2", "3"], "quotes": ""})
     width = placing.widths(cells, {"m": Tolerance(absolute=0.1)})
-    assert placing.with_their_table(values, cells, width, 0.5).to_list() == [False, True, True]
+    hit = placing.within(values, cells, width)
+    assert placing.with_their_table(hit, cells, 0.5).to_list() == [False, True, True]
 
 
 def test_rounding_does_not_order_the_two_words_of_a_choice():

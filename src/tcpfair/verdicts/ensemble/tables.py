@@ -118,10 +118,9 @@ class Judged:
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        compared = (self.compared, self.cells, self.width)
-        found = placing.place(*compared, self.judging.inside)
+        found = placing.place(self.compared, self.cells, self.width, self.judging.inside)
         about = self.cells.loc[found.index, printed.IDENTITY]
-        with_table = placing.with_their_table(*compared, self.judging.with_table)
+        with_table = placing.with_their_table(self.hit, self.cells, self.judging.with_table)
         return about.join([found, self.second()]).assign(
             **self._about,
             in_best=self.hit.loc[self.best].reindex(found.index),
