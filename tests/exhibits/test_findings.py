@@ -54,6 +54,11 @@ def findings(tmp_path, monkeypatch):
                 ("more", "H1", 0.0, "holds in 0 % of 9 settings"),
             )
         ],
+        "ensemble_held_out": [
+            {"paper": "bhatti2009", "hypothesis": hypothesis, "fitted_paper": "bhatti2008", "judged": "table3", "n": 20,
+             "within_base": 0.1, "within_prior": 0.2, "within_inferred": inferred, "within_best": 0.4}
+            for hypothesis, inferred in (("", 0.3), ("H1", 0.35))
+        ],
         "ensemble_testbed": [
             {"paper": "kozu2014", "hypothesis": "", "assumption": name, "used": used, "low": low, "median": median,
              "high": high, "prior_low": 100, "prior_high": 4000, "shift": shift}
@@ -110,6 +115,15 @@ def test_clauses_are_told_by_name(findings):
     assert table.loc[f"{CLAIM}.most", "found"].startswith(
         "at most RTTs: does not hold (ratio 1.5, required: at least 1)"
     )
+
+
+def test_what_another_paper_foretells_is_one_sentence(findings):
+    assert findings.foretold("bhatti2009", "bhatti2008", "table3", "H1").data == (
+        "<p>Of 20 numbers of bhatti2009 (table3, under H1), a testbed inferred from bhatti2008 alone has 35 % within tolerance; "
+        "the mean of all settings has 20 %, the setting as configured 10 %, and no single setting more than 40 %.</p>"
+    )
+    with pytest.raises(InputError, match="check of bhatti2009 by bhatti2008.*'table9'"):
+        findings.foretold("bhatti2009", "bhatti2008", "table9")
 
 
 def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):

@@ -134,6 +134,22 @@ class Findings:
             rows.append((name, self._stated[claim_id].claim, self.sentence(claim_id, clause)))
         return pd.DataFrame(rows, columns=["clause", "the paper says", "found"]).set_index("clause")
 
+    def foretold(self, paper: str, by: str, judged: str, hypothesis: str = AS_PRINTED) -> HTML:
+        """One sentence: shares of some numbers of ``paper`` that the testbed inferred from the paper ``by`` predicts."""
+        table = self.table("ensemble_held_out")
+        asked = {"paper": paper, "fitted_paper": by, "judged": judged, "hypothesis": hypothesis}
+        rows = table[(table[list(asked)] == pd.Series(asked)).all(axis=1)]
+        if rows.empty:
+            raise unknown(f"check of {paper} by {by}", judged, table["judged"])
+        row = rows.iloc[0]
+        share = {name: percent(row[f"within_{name}"]) for name in ("base", "prior", "inferred", "best")}
+        under = f", under {hypothesis}" if hypothesis else ""
+        return HTML(
+            f"<p>Of {row['n']:.0f} numbers of {paper} ({judged}{under}), a testbed inferred from {by} alone has "
+            f"{share['inferred']} within tolerance; the mean of all settings has {share['prior']}, the setting as configured "
+            f"{share['base']}, and no single setting more than {share['best']}.</p>"
+        )
+
     def figures(self, *exhibits: str) -> HTML:
         """The figures of some exhibits (``ogura.fig8``) from the last run, side by side.
 

@@ -64,6 +64,8 @@ CASES = [
     ("no setting", found([FAILS], [0.0], n=40), found([FAILS], [0.0], n=20)),  # of so few settings 10 % may have it
     ("no setting", found([FAILS], [0.0]), found([FAILS])),
     ("not settings", found([FAILS], [0.04]), found([FAILS], [0.05])),
+    ("outside the settings", found([FAILS], [0.04]), found([FAILS], [0.05])),
+    ("outside the settings", found([FAILS, FAILS], [0.0, 0.04]), found([FAILS, FAILS], [0.0])),
 ]
 
 

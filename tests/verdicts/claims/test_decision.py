@@ -12,13 +12,11 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, Margin
 from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
-from tests.verdicts.claims.test_statement import clause
+from tests.verdicts.claims.test_statement import clause, entry
 
 
 def claim(clauses=("more",), **fields):
-    stated = {name: {"says": f"{name} is so", "quantity": "ratio", "why": "text", "at_least": 1.0} for name in clauses}
-    entry = {"id": "ogura.c99", "section": "1", "claim": "a", "clauses": stated, "experiments": ["sweep"]}
-    return Claim.model_validate(entry | fields)
+    return Claim.model_validate(entry(*clauses, **{"experiments": ["sweep"]} | fields))
 
 
 def ratio(evidence):
@@ -46,11 +44,6 @@ def test_what_is_endless_is_above_any_bound_and_below_none():
     x = pd.Series([np.inf, -np.inf, np.nan])
     assert holds(clause(at_least=1.0), x).fillna(-1).tolist() == [1, 0, -1]
     assert holds(clause(at_least=None, at_most=1.0), x).fillna(-1).tolist() == [0, 1, -1]
-
-
-def test_a_sum_of_decimals_meets_its_bound():
-    about = clause(at_least=0.9, give="m", margin=Margin(value=0.03, reason="x"))
-    assert holds(about, pd.Series([0.87, 0.9 - 0.03, 0.8699999])).tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +81,6 @@ def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
     assert "no value" in found.in_words
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [((2, 2, 2), "reproduced"), ((2, 0, 2), "partly"), ((0, 0, 2), "partly"), ((0, 0, 0), "not reproduced")],
-)
-def test_clauses_make_the_verdict(values, expected):
-    about = claim(("a", "b", "c"))
-    found = decided(about, [1.0], lambda evidence: dict(zip("abc", map(float, values), strict=True)))
-    assert verdict(about, outcomes(found)) == expected
-
-
 def test_by_construction_is_no_reproduction_and_may_fail():
     about = claim(by_construction="an identity", experiments=[])
     assert verdict(about, outcomes(decided(about, [1.0], lambda _: {"more": 1.0}))) == "by construction"
@@ -119,6 +102,7 @@ def test_what_no_run_tests_is_shown_all_the_same():
         ((HOLDS, HOLDS), "reproduced"),
         ((HOLDS, OPEN), "open"),
         ((FAILS, OPEN), "open"),
+        ((HOLDS, FAILS), "partly"),
         ((HOLDS, FAILS, OPEN), "partly"),
         ((FAILS, FAILS), "not reproduced"),
     ],
@@ -199,15 +183,6 @@ def test_a_function_gives_just_the_clauses_that_are_stated():
         decided(claim(("a", "b")), [1.0], lambda _: {"b": 1.0, "a": 1.0})
 
 
-def test_evidence_names_exhibits_clauses_and_runs():
-    about = claim(exhibits=["ogura.fig8"])
-    line = evidence_line(about, decided(about, [2.0, 2.0]), "sweep (2 runs, engine)")
-    assert line == (
-        "ogura.fig8: holds. more is so: holds: ratio 2 [2, 2] at 40; required: at least 1; holds in 100 % of 2 single runs. "
-        "From sweep (2 runs, engine)."
-    )
-
-
 def test_what_never_happens_in_one_run_never_happens_in_the_mean():
     about = Claim.model_validate(
         claim().model_dump() | {"clauses": {"soon": clause(at_least=None, at_most=5.0).model_dump()}}
@@ -280,11 +255,6 @@ def test_a_share_of_975_in_1000_decides(n_same, outcome):
 def test_a_clause_tells_at_which_multiple_of_its_margin_it_turns(value, turns_at):
     _, found = with_rows(pd.DataFrame({"x": [value]}), give="m", margin=Margin(value=0.1, reason="x"))
     assert found.turns_at == pytest.approx(turns_at, nan_ok=True)
-
-
-def test_slack_keeps_rows_and_cells():
-    x = pd.DataFrame([[1.5, 3.0]], index=["mean"], columns=[40, 80])
-    pd.testing.assert_frame_equal(slack(clause(at_least=1.0), x), x - 1)
 
 
 @pytest.mark.parametrize(

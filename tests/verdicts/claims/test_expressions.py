@@ -6,13 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from tcpfair.verdicts.claims.statement import Claim, Expression
-
-CLAUSE = {"says": "x", "quantity": "x", "at_least": 0, "why": "text"}
+from tests.verdicts.claims.test_statement import STATED, entry
 
 
 def claim(of, **more):
-    entry = {"id": "ogura.c02", "section": "1", "claim": "x", "clauses": {"same": CLAUSE}, "experiments": ["model1"]}
-    return Claim.model_validate(entry | {"of": of} | more)
+    return Claim.model_validate(entry("same", **{"experiments": ["model1"], "of": of} | more))
 
 
 @pytest.mark.parametrize(
@@ -30,7 +28,7 @@ def claim(of, **more):
         ({"flow": 1}, {}, "measure is missing"),
         ({"measure": "t1_s"}, {"experiments": ["model1", "model2"]}, "name the experiment"),
         ([{"measure": "t1_s"}, {"less": {"experiment": "model2"}}], {}, "experiments: add 'model2'"),
-        (None, {"clauses": {"same": CLAUSE | {"where": {"flow": 1}}}}, "needs an `of` to narrow"),
+        (None, {"clauses": {"same": STATED | {"where": {"flow": 1}}}}, "needs an `of` to narrow"),
     ],
 )
 def test_what_is_no_expression_is_refused(of, more, told):
@@ -40,7 +38,7 @@ def test_what_is_no_expression_is_refused(of, more, told):
 
 def test_clauses_narrow_the_expression_of_the_claim():
     of = {"measure": "t1_s", "where": {"rtt_ms": 80}}
-    found = claim(of, clauses={"same": CLAUSE | {"where": {"protocol": "Reno"}}}).expressions["same"]
+    found = claim(of, clauses={"same": STATED | {"where": {"protocol": "Reno"}}}).expressions["same"]
     assert found.cells.where == {"rtt_ms": 80, "protocol": "Reno"}
     assert found.cells.experiment == "model1"
 

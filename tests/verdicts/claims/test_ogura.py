@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.verdicts.claims import ogura
-from tcpfair.verdicts.claims.evidence import Evidence, factor
+from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics, trace
 
@@ -56,12 +56,6 @@ def test_the_ratio_of_two_flows_is_that_of_their_mean_throughputs():
     for rows, expected in (("means", [1]), ("runs", [0.5, 2])):
         of = evidence(CLAIMS["ogura.c20"], rows, Measured({"rtt_sweep": table}.__getitem__))
         assert ogura._ratio(of, "rtt_sweep", "rtt_ms", protocol="Reno")[60].to_list()[: len(expected)] == expected
-
-
-def test_a_factor_takes_a_ratio_and_its_inverse_alike():
-    ratio = pd.DataFrame({"a": [0.5, 1.0], "b": [2.0, np.nan]})
-    assert factor(ratio).iloc[0].to_list() == [2, 2]
-    assert np.isnan(factor(ratio).loc[1, "b"])
 
 
 def test_what_is_fair_is_the_same_in_claims_and_configuration():

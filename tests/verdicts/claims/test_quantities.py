@@ -294,7 +294,6 @@ NONE_IS_AN_OUTCOME = {"bhatti2008.c13", "bhatti2008.c14", "bhatti2008.c20", "bha
 OF_REPLICATES = {"ha2006.c37", "kozu2014.c20", "kozu2014.c21"}
 
 
-@pytest.mark.slow
 @dataclass
 class Recording(Evidence):
     """Evidence that records the metrics and flows that tables are made of."""
@@ -306,6 +305,7 @@ class Recording(Evidence):
         return super().per_run(experiment, metric, by, flow, **where)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - NONE_IS_AN_OUTCOME - OF_REPLICATES))
 def test_a_quantity_has_no_value_where_a_cell_that_it_is_made_of_has_none(claim_id):
     claim = CLAIMS[claim_id]

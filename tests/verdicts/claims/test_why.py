@@ -16,6 +16,7 @@ from tcpfair.verdicts.claims import why
 from tcpfair.verdicts.claims.causes import CONDITIONS
 from tcpfair.verdicts.claims.decision import DECIDED, REPRODUCED, UNDECIDABLE, UNDECIDED
 from tcpfair.verdicts.claims.statement import MARGINS, load_claims
+from tests.verdicts.claims.test_statement import entry
 
 DATA = Path(__file__).parents[3] / "data"
 FOLDER = DATA / "claims"
@@ -58,6 +59,17 @@ def test_a_claim_has_a_sentence_and_a_cause_that_fits_its_verdict(claim):
     assert len(text.split()) <= 45
     values = why._PLACE.findall(claim.why)
     assert len(values) <= 3, "words rather than numbers"
+
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_a_number_that_is_typed_in_a_sentence_is_one_of_its_claim(claim):
+    typed = NUMBER.findall(why._PLACE.sub("", claim.why))
+    known = {float(number) for number in NUMBER.findall(str(claim.model_dump(exclude={"why"})))}
+    assert {float(number) for number in typed} <= known
+    assert not re.search(r"\bin (every|each|all|no|any) (single )?(run|setting)", claim.why), "such shares are computed"
 
 
 @pytest.mark.parametrize(
@@ -111,21 +123,13 @@ def test_a_sentence_is_shown_beside_the_verdict_that_it_was_written_for(cause, v
     assert why.explain(cause, "It is {a}.", verdict, {"a": found(0.5)}, SHARES, CAUSES) == shown
 
 
-CLAIM = {
-    "id": "ogura.c01",
-    "section": "1",
-    "claim": "x",
-    "clauses": {"a": {"says": "x", "quantity": "x", "at_least": 1, "why": "text"}},
-}
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"why": "It is {b}."}, r"ogura.c01: why: \{b\}: no clause 'b', only a$"),
+        ({"why": "It is {b}."}, r"ogura.c99: why: \{b\}: no clause 'b', only a$"),
         ({"why": "It is {a:>9}."}, r"why: \{a:>9\}: '>9' is not a format of numbers$"),
         ({"why": "It is {a."}, r"why: unmatched brace$"),
-        ({"cause": "chanse"}, r"ogura.c01: cause.*'chanse'.*chance"),
+        ({"cause": "chanse"}, r"ogura.c99: cause.*'chanse'.*chance"),
         ({"cause": "chance", "by_construction": "x"}, r"cause: 'chance' does not fit the verdict 'by construction'$"),
         ({"cause": "identity", "untested": "x"}, r"cause: 'identity' does not fit the verdict 'untested'$"),
     ],
@@ -134,6 +138,6 @@ def test_a_slip_is_told_in_one_line(tmp_path, fields, message):
     for name in (MARGINS, why.CAUSES):
         (tmp_path / name).write_text((FOLDER / name).read_text())
     path = tmp_path / "ogura.yaml"
-    path.write_text(yaml.safe_dump([CLAIM | fields]))
+    path.write_text(yaml.safe_dump([entry("a", **fields)]))
     with pytest.raises(InputError, match=message):
         load_claims(path)

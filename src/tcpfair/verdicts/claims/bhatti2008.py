@@ -11,13 +11,9 @@ import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Table, combined
-from tcpfair.verdicts.claims.pair_tests import (
-    PROTOCOL_AND_RTT,
-    case_letters,
-    flow_nru_db,
-    jfi_range,
-)
+from tcpfair.verdicts.claims.evidence import Evidence, Table, combined, share_of
+from tcpfair.verdicts.claims.pair_tests import PROTOCOL_AND_RTT, jfi_range
+from tcpfair.verdicts.combine import over_flows
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
 TCP_VARIANTS = {"newreno": NEWRENO, "cubic": CUBIC}  # by clause
@@ -40,11 +36,13 @@ def bhatti2008_c18(evidence: Evidence) -> Quantities:
 
 def bhatti2008_c10(evidence: Evidence) -> Quantities:
     """Case letters of the NRU tuples: mostly B, A for NewReno at 125 ms, and C to one decimal for CUBIC at 25 ms."""
-    letters = case_letters(evidence, "pair")
-    as_claimed = (letters == SOME_FAIR).astype(float).where(letters.notna())
-    higher_db = combined(flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT), "max", along="flow")
+    flows = evidence.flows("pair", "U_n")
+    first, *others = (evidence.table("pair", "U_n", PROTOCOL_AND_RTT, flow=flow) for flow in flows)
+    u_n_db = np.stack([first, *(other[first.columns] for other in others)], axis=-1)
+    higher_db = pd.DataFrame(u_n_db.max(axis=-1), first.index, first.columns)
+    is_known = np.isfinite(higher_db + u_n_db.min(axis=-1))
     return {
-        "most": as_claimed.mean(axis=1, skipna=False),
+        "most": share_of(is_known, is_known & (over_flows(u_n_db, "case") == SOME_FAIR)),
         "neither": higher_db[tuple(evidence["neither"])],
         "rounded": higher_db[tuple(evidence["rounded"])],
     }
@@ -89,7 +87,7 @@ def bhatti2008_c21(evidence: Evidence) -> Quantities:
     share, never = _converged(evidence), evidence["never_rtt_ms"]
     reached = share >= evidence.config.analysis_value("converged_runs_share")
     as_printed = reached == [rtt_ms not in never[name] for name, rtt_ms in share.columns]
-    return {"pattern": as_printed.astype(float).where(share.notna()).mean(axis=1, skipna=False)}
+    return {"pattern": share_of(share.notna(), as_printed)}
 
 
 # --- Shared by several claims ------------------------------------------------------------------------------------

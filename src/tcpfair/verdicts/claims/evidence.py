@@ -50,7 +50,7 @@ class Evidence:
         return any(
             self.measured.replicates(name)[-1] >= self.config.experiments[name].runs.value
             for name in self.runs
-            if self.config and name in self.config.experiments
+            if name in self.config.experiments
         )
 
     def __getitem__(self, name: str) -> Any:
@@ -173,6 +173,11 @@ def combined(x: Table, do: Combining, along: str = "") -> Table | pd.Series:
     kept = [name for name in x.columns.names if name != along]
     by_kept = x.T.groupby(level=kept if len(kept) > 1 else kept[0])
     return getattr(by_kept, do)(skipna=False).T
+
+
+def share_of(known: Table, held: Table) -> pd.Series:
+    """Share of the columns in which ``held`` is true; NaN if one is not ``known``."""
+    return held.astype(float).where(known).mean(axis=1, skipna=False)
 
 
 def factor(ratio: Any) -> Any:

@@ -18,7 +18,7 @@ from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, factor, trend
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, combined, factor, share_of, trend
 from tcpfair.verdicts.paper_models import AimdLink, plain_protocol
 
 CELL = ["protocol", "rtt_ms"]
@@ -116,7 +116,7 @@ def ogura_c14(evidence: Evidence) -> Quantities:
     """Two Proposal flows share fairly at almost all loss rates."""
     ratio = _ratio(evidence, "loss_sweep", "loss_rate", protocol="Proposal")
     low, high = evidence.config.analysis_value("fair_ratio")
-    return {"almost_all": _share(ratio.notna(), (ratio >= low) & (ratio <= high))}
+    return {"almost_all": share_of(ratio.notna(), (ratio >= low) & (ratio <= high))}
 
 
 def ogura_c26(evidence: Evidence) -> Quantities:
@@ -128,7 +128,7 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     return {
         "above_alpha": combined(proposal / alpha, "geometric mean"),
         "below_libra": combined(proposal / libra, "geometric mean"),
-        "keeps": _share((proposal * libra * alpha).notna(), between),
+        "keeps": share_of((proposal * libra * alpha).notna(), between),
     }
 
 
@@ -139,11 +139,6 @@ def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: An
     """Throughput of flow 2 over that of flow 1."""
     first, second = (evidence.table(experiment, "throughput_mean", by, flow=flow, **where) for flow in (1, 2))
     return second / first
-
-
-def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:
-    """Share of the columns in which ``held`` is true; NaN if one is not ``known``."""
-    return held.astype(float).where(known).mean(axis=1, skipna=False)
 
 
 def _over_model(evidence: Evidence, model: int) -> pd.DataFrame:

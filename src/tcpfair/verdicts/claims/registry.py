@@ -146,7 +146,7 @@ def _row(claim: Claim, found: Decided, source: str) -> dict:
 
 def decide(
     claim: Claim,
-    config: PaperConfig | None,
+    config: PaperConfig,
     measured: Measured,
     load_trace: Callable[[str], Trace],
     function: ClaimFunction | None = None,
@@ -155,8 +155,8 @@ def decide(
 ) -> Judged:
     """Verdict on one claim and the evidence for it.
 
-    ``config`` is None for a paper without configuration, ``function`` is by default the claim's own, ``source`` is that of the
-    traces, and ``settings`` has the claim's rows of ``ensemble_clauses``.
+    ``function`` is by default the claim's own, ``source`` is that of the traces, and ``settings`` has the claim's rows of
+    ``ensemble_clauses``.
     """
     not_built = _not_built(claim, config)
     if not_built:
@@ -177,14 +177,13 @@ def decide(
     return Judged(decision.verdict(claim, [clause.outcome for clause in decided], by_text), line, tuple(decided))
 
 
-def _not_built(claim: Claim, config: PaperConfig | None) -> str:
+def _not_built(claim: Claim, config: PaperConfig) -> str:
     """What the configuration lacks for deciding the claim; empty if it is complete."""
     where = f"config/papers/{claim.paper}.yaml"
-    built = config.experiments if config else {}
-    missing = [name for name in claim.experiments if name not in built]
+    missing = [name for name in claim.experiments if name not in config.experiments]
     if missing:
         return f"not in {where}: experiment {', '.join(missing)}"
-    return "" if built else f"{where} has no experiments"
+    return "" if config.experiments else f"{where} has no experiments"
 
 
 def metrics_loader(held: Held, further: pd.DataFrame | None = None) -> Callable[[str], pd.DataFrame]:

@@ -4,7 +4,8 @@ A sentence is in ``data/claims/<paper>.yaml`` and names values by their clause: 
 a format of Python, ``%`` or ``.1%`` for a share, or ``points`` for percentage points; ``abs``, ``more`` (than 1) or ``less``
 (than 1) may precede it. Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval), ``{fair.sure}`` (confidence),
 ``{fair.runs}`` (share of the single runs in which the clause holds), ``{fair.settings}`` (share of the settings of the ensemble)
-and ``{fair.H1}`` (share of the settings under that hypothesis).
+and ``{fair.H1}`` (share of the settings under that hypothesis). All other numbers of a sentence are in its claim: in the
+text, the bounds, or the notes on published numbers.
 
 A sentence is written for one verdict. It is not shown if a run gives a verdict that does not fit the cause.
 """

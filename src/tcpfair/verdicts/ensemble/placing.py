@@ -104,9 +104,8 @@ def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: t
     return found[PLACED].rename_axis("number")
 
 
-def with_their_table(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, share: float) -> pd.Series:
-    """Whether one setting has a number and at least ``share`` of its exhibit within tolerance."""
-    hit = within(values, cells, width)
-    exhibit = cells["exhibit"][values.columns]
+def with_their_table(hit: pd.DataFrame, cells: pd.DataFrame, share: float) -> pd.Series:
+    """Whether one setting has a number and at least ``share`` of its exhibit within tolerance; ``hit`` is from `within`."""
+    exhibit = cells["exhibit"][hit.columns]
     of_table = hit.T.groupby(exhibit).mean().T[exhibit].to_numpy()
     return (hit & (of_table >= share)).any()

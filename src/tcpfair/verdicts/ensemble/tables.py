@@ -43,6 +43,7 @@ COLUMNS = {
     "ensemble_held_out": [
         *("paper", "hypothesis", "fitted_paper", "fitted", "judged", "n_fitted", "n", "effective_settings"),
         *(f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")),
+        "within_best",
     ],
 }
 
@@ -100,10 +101,11 @@ class Judged:
         """Weight of each setting, inferred from all published numbers of another paper (`inference`), by that paper."""
         found = {}
         for paper, other in self.others.items():
-            of_other = other.members.drawn.loc[other.weight.index]
-            difference = inference.differences(self.assumptions, self.members.drawn, other.assumptions, of_other)
+            drawn = (self.assumptions, self.members.drawn, other.assumptions, other.members.drawn)
+            difference = inference.differences(*drawn, other.distance)
             settings, neighbours = self.members.settings, self.judging.neighbours
-            found[paper] = inference.transferred(other.weight, difference, settings, neighbours)
+            distance = inference.transferred(other.distance, difference, settings, neighbours)
+            found[paper] = inference.weights(distance, self.judging.accepted)
         return found
 
     def second(self) -> pd.DataFrame:
@@ -116,10 +118,9 @@ class Judged:
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        compared = (self.compared, self.cells, self.width)
-        found = placing.place(*compared, self.judging.inside)
+        found = placing.place(self.compared, self.cells, self.width, self.judging.inside)
         about = self.cells.loc[found.index, printed.IDENTITY]
-        with_table = placing.with_their_table(*compared, self.judging.with_table)
+        with_table = placing.with_their_table(self.hit, self.cells, self.judging.with_table)
         return about.join([found, self.second()]).assign(
             **self._about,
             in_best=self.hit.loc[self.best].reindex(found.index),

@@ -165,6 +165,7 @@ def held_out(ledger: Ledger) -> Table:
         "all settings:n": error("prior"),
         "inferred:n": error("inferred"),
         "nearest:n": error("nearest"),
+        "any one setting:n": lambda row: percent(row["within_best"]),
     }
     rows = ledger["ensemble_held_out"].to_dict("records")
     return table_of("Mean error in tolerances and share within, of numbers held out", rows, columns)
