@@ -1,4 +1,4 @@
-"""A headless Chromium, driven by its own chromedriver over WebDriver's HTTP. Nothing but the standard library."""
+"""A headless Chromium, driven by its own chromedriver over WebDriver's HTTP."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 CHROMEDRIVER = shutil.which("chromedriver")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
+needs_chromium = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
 _STARTS_WITHIN_S = 30.0
 _ANSWERS_WITHIN_S = 300.0

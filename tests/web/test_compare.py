@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.web.browser import MISSING, driven
+from tests.web.browser import driven, needs_chromium
 from tests.web.calls import call
 from tests.web.node import needs_node
 from tests.web.shown import READY, SHOWN, at_rest
@@ -48,7 +48,7 @@ def test_fields_and_values_that_differ():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     before = browser.run(SHOWN)
     browser.find("[data-key=compare]").click()

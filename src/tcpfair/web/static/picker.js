@@ -33,7 +33,7 @@ tcpfair.picker = (() => {
     function build() {
       const { preset } = lab.side();
       const examples = Object.keys(lab.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
-      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper]), ...examples];
+      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, `${paper}: ${about[paper].cite}`]), ...examples];
       const parts = [
         pick("Paper", papers, () => preset?.paper ?? "", (paper) => {
           if (!paper) return lab.free();
