@@ -31,7 +31,7 @@ def draw(browser, places):
     moves = [{"type": "pointerMove", "duration": 20, "x": to_x, "y": to_y} for to_x, to_y in rest]
     actions = [{"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}, *moves]
     actions.append({"type": "pointerUp", "button": 0})
-    browser.ask("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
+    browser.act({"type": "pointer", "id": "mouse", "actions": actions})
 
 
 def test_a_curve_is_drawn_and_judged(browser):
