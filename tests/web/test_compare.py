@@ -81,7 +81,10 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
         "return tcpfair.lab.sides().map((side) => `${(100 * tcpfair.findings.value({ of: 'utilisation' }, side)).toFixed(1)} %`)"
     )
     assert cells[1] == ["of the link used", *used]
-    link = browser.wait("return document.getElementById('undo').disabled === false && location.hash")
+    link = browser.wait(
+        """return tcpfair.copying.sidesOf(location.hash)
+            .then((sides) => sides?.[1]?.scenario.buffer_pkts === 100 && location.hash)"""
+    )
     kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
     with driven() as other:
         other.ask("/url", {"url": lab.resolve().as_uri() + link})
