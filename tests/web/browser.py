@@ -1,4 +1,4 @@
-"""A headless Chromium, driven by its own chromedriver over WebDriver's HTTP. Nothing but the standard library."""
+"""A headless Chromium, driven by its own chromedriver over WebDriver's HTTP."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 CHROMEDRIVER = shutil.which("chromedriver")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
+needs_chromium = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
 _STARTS_WITHIN_S = 30.0
 _ANSWERS_WITHIN_S = 300.0
@@ -58,7 +61,31 @@ ARROW_RIGHT, ARROW_LEFT, ARROW_DOWN, ENTER, TAB = "\ue014", "\ue012", "\ue015", 
 ESCAPE, SHIFT, HOME, END, SPACE = "\ue00c", "\ue008", "\ue011", "\ue010", " "
 
 
-class Browser:
+def until(there: Callable[[], Any], within_s: float, complaint: str) -> Any:
+    """What ``there`` returns as soon as that is true; AssertionError with ``complaint`` when it takes longer."""
+    ends_s = time.monotonic() + within_s
+    while not (value := there()):
+        assert time.monotonic() < ends_s, complaint
+        time.sleep(_LOOKS_EVERY_S)
+    return value
+
+
+class Window:
+    """What all browsers do alike; ``run`` and ``act`` are their own."""
+
+    def wait(self, script: str, *arguments: Any, within_s: float = 60.0) -> Any:
+        """What ``script`` returns as soon as that is true."""
+        return until(lambda: self.run(script, *arguments), within_s, f"not true within {within_s:g} s: {script}")
+
+    def press(self, *keys: str, held: str = "") -> None:
+        """Keys one after the other, wherever the focus is, while ``held`` is down."""
+        events = [{"type": "keyDown", "value": held}] if held else []
+        events += [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        events += [{"type": "keyUp", "value": held}] if held else []
+        self.act({"type": "key", "id": "keyboard", "actions": events})
+
+
+class Browser(Window):
     """A session of one window."""
 
     def __init__(self, address: str, width_px: int, height_px: int) -> None:
@@ -100,21 +127,9 @@ class Browser:
         """The value that ``script`` returns."""
         return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
 
-    def wait(self, script: str, *arguments: Any, within_s: float = 60.0) -> Any:
-        """What ``script`` returns as soon as that is true."""
-        ends_s = time.monotonic() + within_s
-        while not (value := self.run(script, *arguments)):
-            if time.monotonic() > ends_s:
-                raise AssertionError(f"not true within {within_s:g} s: {script}")
-            time.sleep(_LOOKS_EVERY_S)
-        return value
-
-    def press(self, *keys: str, held: str = "") -> None:
-        """Keys one after the other, wherever the focus is, while ``held`` is down."""
-        events = [{"type": "keyDown", "value": held}] if held else []
-        events += [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        events += [{"type": "keyUp", "value": held}] if held else []
-        self.ask("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": events}]})
+    def act(self, source: dict) -> None:
+        """The actions of one input source."""
+        self.ask("/actions", {"actions": [source]})
 
     @property
     def focused(self) -> Element:
@@ -166,7 +181,7 @@ def driven(width_px: int = 1440, height_px: int = 1000) -> Iterator[Browser]:
     with subprocess.Popen([CHROMEDRIVER, f"--port={port}", "--log-level=OFF"], stdout=subprocess.DEVNULL) as driver:
         try:
             address = f"http://127.0.0.1:{port}"
-            _until(lambda: _listens(address))
+            until(lambda: _listens(address), _STARTS_WITHIN_S, "chromedriver does not listen")
             browser = Browser(address, width_px, height_px)
             try:
                 yield browser
@@ -182,10 +197,3 @@ def _listens(address: str) -> bool:
             return json.load(answer)["value"]["ready"]
     except (urllib.error.URLError, ConnectionError):
         return False
-
-
-def _until(there: Callable[[], bool]) -> None:
-    ends_s = time.monotonic() + _STARTS_WITHIN_S
-    while not there():
-        assert time.monotonic() < ends_s, "chromedriver does not listen"
-        time.sleep(_LOOKS_EVERY_S)

@@ -9,17 +9,17 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.web.browser import Window, until
+
 FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 MISSING = None if FIREFOX else "firefox is not installed"
 _STARTS_WITHIN_S = 60.0
 _ANSWERS_WITHIN_S = 300.0
-_LOOKS_EVERY_S = 0.05
 # what a new profile would ask the network for, and any port that is free
 _SETTINGS = {
     "marionette.port": 0,
@@ -32,7 +32,7 @@ _SETTINGS = {
 }
 
 
-class Firefox:
+class Firefox(Window):
     """A session of one window."""
 
     def __init__(self, port: int) -> None:
@@ -69,18 +69,9 @@ class Firefox:
         values = {"script": script, "args": list(arguments), "sandbox": None}
         return self.ask("WebDriver:ExecuteScript", values)["value"]
 
-    def press(self, *keys: str) -> None:
-        """Keys one after the other, wherever the focus is."""
-        events = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self.ask("WebDriver:PerformActions", {"actions": [{"type": "key", "id": "keyboard", "actions": events}]})
-
-    def wait(self, script: str, *arguments: Any, within_s: float = 60.0) -> Any:
-        """What ``script`` returns as soon as that is true."""
-        ends_s = time.monotonic() + within_s
-        while not (value := self.run(script, *arguments)):
-            assert time.monotonic() < ends_s, f"not true within {within_s:g} s: {script}"
-            time.sleep(_LOOKS_EVERY_S)
-        return value
+    def act(self, source: dict) -> None:
+        """The actions of one input source."""
+        self.ask("WebDriver:PerformActions", {"actions": [source]})
 
     def close(self) -> None:
         self.ask("Marionette:Quit", {"flags": ["eForceQuit"]})
@@ -108,9 +99,9 @@ def driven(profile: Path) -> Iterator[Firefox]:
 def _port(profile: Path, process: subprocess.Popen) -> int:
     """Where it listens: it writes the number down as soon as it does."""
     found = profile / "MarionetteActivePort"
-    ends_s = time.monotonic() + _STARTS_WITHIN_S
-    while not (found.is_file() and found.read_text().strip()):
+
+    def written() -> str:
         assert process.poll() is None, "firefox has ended"
-        assert time.monotonic() < ends_s, "firefox does not listen"
-        time.sleep(_LOOKS_EVERY_S)
-    return int(found.read_text())
+        return found.read_text().strip() if found.is_file() else ""
+
+    return int(until(written, _STARTS_WITHIN_S, "firefox does not listen"))

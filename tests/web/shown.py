@@ -17,6 +17,13 @@ def at_rest(browser, before: str) -> str:
     return browser.wait(_AT_REST)
 
 
+def after(browser, script: str, *arguments) -> str:
+    """The digest that the page comes to rest at after a script that starts another run."""
+    before = browser.run(SHOWN)
+    browser.run(script, *arguments)
+    return at_rest(browser, before)
+
+
 def natively(browser) -> str:
     """The digest of what the page is set to, from the native engine."""
     scenario = browser.run("return tcpfair.check(tcpfair.lab.scenario())")

@@ -9,7 +9,7 @@ import pytest
 from tests.web import axe
 from tests.web.browser import driven
 from tests.web.node import ROOT
-from tests.web.shown import READY, SHOWN, at_rest
+from tests.web.shown import READY, after
 
 pytestmark = pytest.mark.slow
 LOOKS = [pytest.param(*look, id=f"{look[0]} {look[1]}") for look in product((390, 1440), ("light", "dark"))]
@@ -41,9 +41,8 @@ def look(browser, page, width_px, scheme):
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
 def test_the_packet_lab(browser, lab, width_px, scheme):
     look(browser, lab, width_px, scheme)
-    first = browser.wait(READY)
-    browser.run(PRESET)
-    at_rest(browser, first)
+    browser.wait(READY)
+    after(browser, PRESET)
     browser.wait("return document.querySelector('#tiles').textContent.includes('NRU case')")
     for tab in TABS:
         browser.run("tcpfair.lab.select(arguments[0])", tab)
@@ -57,9 +56,7 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
     # the plane, references of older settings, a refused paste; two scenarios, an explanation, an error, a tour with its answer
     browser.run("tcpfair.lab.show(['plane', 'cwnd']); document.querySelector('#references button').click()")
     browser.wait("return document.querySelector('#references table') && !tcpfair.lab.busy()")
-    shown = browser.run(SHOWN)
-    browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 77 })")
-    at_rest(browser, shown)
+    after(browser, "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 77 })")
     browser.wait("return document.querySelector('#references .stale')")
     assert axe.findings(browser) == [], "stale"
     browser.run("tcpfair.lab.select('copy'); document.getElementById('use-paste').click()")
@@ -69,12 +66,10 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
     browser.wait("return document.body.dataset.digestB && !tcpfair.lab.busy()")
     browser.run("document.querySelector('[data-key=buffer]').focus()")
     assert axe.findings(browser) == [], "compared"
-    shown = browser.run(SHOWN)
     browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario('A'), sample_s: 1e9 })")
     browser.wait("return document.querySelector('#failed button')")
     assert axe.findings(browser) == [], "failed"
-    browser.run("tcpfair.tours.go(2, 0)")
-    at_rest(browser, shown)
+    after(browser, "tcpfair.tours.go(2, 0)")
     browser.run("document.querySelector('.tour-answer').open = true")
     assert axe.findings(browser) == [], "tour"
     browser.run("tcpfair.tours.go(1, 1)")

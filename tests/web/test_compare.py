@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.web.browser import MISSING, driven
+from tests.web.browser import driven, needs_chromium
 from tests.web.calls import call
 from tests.web.node import needs_node
 from tests.web.shown import READY, SHOWN, at_rest
@@ -48,7 +48,7 @@ def test_fields_and_values_that_differ():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     before = browser.run(SHOWN)
     browser.find("[data-key=compare]").click()
@@ -81,7 +81,10 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
         "return tcpfair.lab.sides().map((side) => `${(100 * tcpfair.findings.value({ of: 'utilisation' }, side)).toFixed(1)} %`)"
     )
     assert cells[1] == ["of the link used", *used]
-    link = browser.wait("return document.getElementById('undo').disabled === false && location.hash")
+    link = browser.wait(
+        """return tcpfair.copying.sidesOf(location.hash)
+            .then((sides) => sides?.[1]?.scenario.buffer_pkts === 100 && location.hash)"""
+    )
     kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
     with driven() as other:
         other.ask("/url", {"url": lab.resolve().as_uri() + link})

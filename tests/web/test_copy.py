@@ -17,7 +17,7 @@ from tests.web.node import needs_node
 
 pytestmark = needs_node
 
-FILES = ["dom.js", "measures.js", "analysis.js", "scenario.js", "copy.js"]
+FILES = ["engine.js", "dom.js", "measures.js", "analysis.js", "scenario.js", "copy.js"]
 LAYOUT = Layout(repository_root())
 SCHEMA = plain({"defaults": {"scenario": fields_of(Scenario), "flow": fields_of(Flow), "web": fields_of(Web)}})
 RUNS = [

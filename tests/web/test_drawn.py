@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.browser import MISSING
-from tests.web.shown import SHOWN, at_rest
+from tests.web.browser import needs_chromium
+from tests.web.shown import after
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 OPENED = "return !tcpfair.lab.busy() && document.querySelector('.drawn:not(.uncovered)') !== null"
 VERDICT = "return document.querySelector('.tour-predict .tour-verdict').textContent"
 CHECK = """document.querySelector('[data-key="check curve"]').click()"""
@@ -16,11 +16,11 @@ PRESS = """const node = document.querySelector(".drawn");
       for (let k = 0; k < times; k += 1) node.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
     return node.getAttribute("aria-valuetext");"""
 # places of the run's curve of flow 2, px
-CURVE = """const { fromS, toS, low, high } = tcpfair.lab.scaleOf("cwnd");
+CURVE = """const { fromS, toS, low, high } = tcpfair.lab.plots.scaleOf("cwnd");
     const { left, top, width, height } = document.querySelector(".drawn").getBoundingClientRect();
     return Array.from({ length: 13 }, (_, k) => {
       const tS = fromS + ((toS - fromS) * k) / 12;
-      const { value } = tcpfair.lab.valuesAt("cwnd", tcpfair.lab.sides()[0], tS).find(({ flow }) => flow === 1);
+      const { value } = tcpfair.lab.plots.valuesAt("cwnd", tcpfair.lab.sides()[0], tS).find(({ flow }) => flow === 1);
       return [left + (width * k) / 12, top + (height * (high - value)) / (high - low)].map(Math.round);
     });"""
 COVERED = "return document.querySelector('.plot[data-panel=cwnd]').inert"
@@ -31,13 +31,11 @@ def draw(browser, places):
     moves = [{"type": "pointerMove", "duration": 20, "x": to_x, "y": to_y} for to_x, to_y in rest]
     actions = [{"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}, *moves]
     actions.append({"type": "pointerUp", "button": 0})
-    browser.ask("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
+    browser.act({"type": "pointer", "id": "mouse", "actions": actions})
 
 
 def test_a_curve_is_drawn_and_judged(browser):
-    before = browser.run(SHOWN)
-    browser.run("tcpfair.tours.open('cubic/1', true)")
-    before = at_rest(browser, before)
+    after(browser, "tcpfair.tours.open('cubic/1', true)")
     browser.wait(OPENED)
     assert browser.run(COVERED)
     browser.run(CHECK)
@@ -55,7 +53,7 @@ def test_a_curve_is_drawn_and_judged(browser):
     browser.run(CHECK)
     assert browser.run(VERDICT) == "Right: your curve is close to that of the run."
     assert not browser.run(COVERED)
-    zoom = "const { fromS, toS } = tcpfair.lab.scaleOf('cwnd'); return toS - fromS"
+    zoom = "const { fromS, toS } = tcpfair.lab.plots.scaleOf('cwnd'); return toS - fromS"
     assert browser.run(zoom) < 30  # drawing does not zoom the plot
     # another run stays open; another step has nothing to draw
     browser.find('#tours [data-key="next"]').click()

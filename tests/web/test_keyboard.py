@@ -13,14 +13,14 @@ from tests.web.browser import (
     ENTER,
     ESCAPE,
     HOME,
-    MISSING,
     SHIFT,
     SPACE,
     TAB,
+    needs_chromium,
 )
 from tests.web.shown import SHOWN, at_rest, natively
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 MOST_STOPS = 400
 TABS = ["plots", "numbers", "epochs", "seeds", "packets", "copy"]
 # what a person can see and reach, in the order of the page

@@ -2,17 +2,15 @@
 
 import pytest
 
-from tests.web.browser import ARROW_LEFT, ARROW_RIGHT, MISSING
-from tests.web.shown import SHOWN, at_rest
+from tests.web.browser import ARROW_LEFT, ARROW_RIGHT, needs_chromium
+from tests.web.shown import after
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 STEP = "return tcpfair.tours.name()"
 
 
 def test_arrow_keys_go_through_the_steps_of_a_lecture(browser):
-    before = browser.run(SHOWN)
-    browser.run("tcpfair.tours.go(1, 0)")
-    at_rest(browser, before)
+    after(browser, "tcpfair.tours.go(1, 0)")
     size = "return parseFloat(getComputedStyle(document.querySelector('.tour-text')).fontSize)"
     small = browser.run(size)
     by_script = "document.querySelector('[data-key=lecture]').click()"
@@ -39,9 +37,7 @@ def test_arrow_keys_go_through_the_steps_of_a_lecture(browser):
 
 
 def test_a_prediction_is_judged_by_the_run(browser):
-    before = browser.run(SHOWN)
-    browser.run("tcpfair.tours.go(1, 0)")
-    at_rest(browser, before)
+    after(browser, "tcpfair.tours.go(1, 0)")
     told = "return document.querySelector('.tour-verdict').textContent"
     guess = """const form = document.querySelector(".tour-predict");
         form.querySelector("input").value = arguments[0];

@@ -17,7 +17,7 @@ from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.web.schema import schema
 from tests.test_lab import save, served
 from tests.web import node
-from tests.web.browser import MISSING, driven
+from tests.web.browser import driven, needs_chromium
 from tests.web.node import ROOT, needs_node
 from tests.web.shown import READY, SHOWN, natively
 
@@ -65,7 +65,7 @@ def test_the_page_reads_every_axis_that_a_notebook_can_name():
         asked.append(html.unescape(fragment))
     script = """const { readFileSync } = require("node:fs");
     globalThis.tcpfair = {};
-    const used = ["expand", "dom", "measures", "analysis", "scenario", "presets", "copy"];
+    const used = ["engine", "expand", "dom", "measures", "analysis", "scenario", "presets", "copy"];
     for (const name of used) require(`./src/tcpfair/web/static/${name}.js`);
     const { schema, asked, axes } = JSON.parse(readFileSync(0, "utf8"));
     tcpfair.schema = schema;
@@ -103,7 +103,7 @@ def checkout(lab, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 def test_in_jupyterlab_the_frames_show_the_digests_of_the_library(checkout, tmp_path):
     sources = [
         f"from tcpfair import flow, simulate\n{RUN}.lab()",

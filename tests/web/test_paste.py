@@ -13,10 +13,10 @@ import yaml
 from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
 from tests.sources.readers.test_iperf3 import SAMPLE, SENT_BYTES
-from tests.web.browser import MISSING
+from tests.web.browser import needs_chromium
 from tests.web.calls import call
 from tests.web.node import needs_node, run
-from tests.web.shown import SHOWN, at_rest
+from tests.web.shown import SHOWN, after, at_rest
 
 SS = SAMPLE.parent.parent / "ss"
 BLOCK = """\
@@ -165,7 +165,7 @@ def test_polls_that_cannot_be_read_are_refused_in_one_line(text, complaint):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     shown = browser.run(SHOWN)
     use = """const box = document.getElementById("paste");
@@ -196,9 +196,9 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     drop = """const data = new DataTransfer();
         data.items.add(new File([arguments[0]], arguments[1]));
         document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data }));"""
-    shown = browser.run(SHOWN)
-    browser.run(drop, BLOCK.replace("seed: 7", "seed: 8"), "run.yaml")
-    assert at_rest(browser, shown) == digest(make_scenario(values["scenario"]), 8)
+    assert after(browser, drop, BLOCK.replace("seed: 7", "seed: 8"), "run.yaml") == digest(
+        make_scenario(values["scenario"]), 8
+    )
     browser.run(drop, "a: [", "run.yaml")
     browser.wait(
         "return document.getElementById('said').textContent === 'run.yaml: line 1: a: [: a bracket is not closed.'"

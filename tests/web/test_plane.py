@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.web.browser import MISSING
+from tests.web.browser import needs_chromium
 from tests.web.calls import call
 from tests.web.node import needs_node
-from tests.web.shown import SHOWN, at_rest
+from tests.web.shown import SHOWN, after, at_rest
 
 FILES = ["dom.js", "measures.js", "plane.js"]
 LINK = {"capacity_bps": 12e6, "wire_bytes": 1500, "buffer_pkts": 100}  # 1000 packets a second, a full queue takes 0.1 s
@@ -42,7 +42,7 @@ def test_full_link_full_buffer_and_equal_throughputs_by_hand():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 def test_the_path_is_of_the_run_and_is_dimmed_with_it(browser):
     before = browser.run(SHOWN)
     browser.run("tcpfair.lab.show(['plane'])")
@@ -61,8 +61,6 @@ def test_the_path_is_of_the_run_and_is_dimmed_with_it(browser):
     again, other = browser.run(read)
     assert again != told and f"1 NewReno {other[0]}" in again
     # one flow has no plane, and the page says so
-    shown = browser.run(SHOWN)
-    browser.run("const s = tcpfair.lab.scenario(); tcpfair.lab.apply({ ...s, flows: s.flows.slice(0, 1) })")
-    at_rest(browser, shown)
+    after(browser, "const s = tcpfair.lab.scenario(); tcpfair.lab.apply({ ...s, flows: s.flows.slice(0, 1) })")
     assert "needs two flows" in browser.run("return document.querySelector('#plots .nothing').textContent")
     assert browser.run("return document.querySelectorAll('.plane').length") == 0

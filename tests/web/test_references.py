@@ -3,10 +3,10 @@
 import pytest
 
 from tcpfair import flow, simulate
-from tests.web.browser import MISSING
-from tests.web.shown import SHOWN, at_rest
+from tests.web.browser import needs_chromium
+from tests.web.shown import after
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 ROWS = "return tcpfair.lab.sides()[0].references?.rows"
 # as `simulate` sets it, and measured over the same window
 APPLY = """const scenario = arguments[0];
@@ -14,7 +14,6 @@ APPLY = """const scenario = arguments[0];
 
 
 def test_numbers_are_those_of_the_library_and_belong_to_the_settings(browser):
-    before = browser.run(SHOWN)
     run = simulate(
         flow("cubic", rtt_ms=20),
         flow("reno", rtt_ms=80, start_s=4, access_bps=6e6),
@@ -23,9 +22,7 @@ def test_numbers_are_those_of_the_library_and_belong_to_the_settings(browser):
         seed=3,
     )
     values = run.scenario.model_dump(mode="json", exclude_defaults=True)
-    browser.run(APPLY, values, run._single("").window_s[0])
-    shown = at_rest(browser, before)
-    assert shown == run.digest
+    assert after(browser, APPLY, values, run._single("").window_s[0]) == run.digest
     assert browser.run(ROWS) is None
     browser.run("document.querySelector('[data-key=\"references A\"]').click()")
     rows = browser.wait(ROWS)
@@ -37,8 +34,7 @@ def test_numbers_are_those_of_the_library_and_belong_to_the_settings(browser):
         assert f"{value:.3f}" in browser.wait(table)
     stale = "return document.querySelectorAll('#references .stale').length"
     assert browser.run(stale) == 0
-    browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 30 })")
-    at_rest(browser, shown)
+    after(browser, "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 30 })")
     assert browser.run(stale) == 1 and "of the settings before" in browser.run(table)
     browser.run("document.querySelector('[data-key=\"references A\"]').click()")
     browser.wait("return !document.querySelector('#references .stale')")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.browser import ENTER, ESCAPE, MISSING, TAB, driven
+from tests.web.browser import ENTER, ESCAPE, TAB, driven, needs_chromium
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 STOPS = 60
 FOCUS = """const node = document.activeElement;
     const { outlineStyle, outlineWidth } = getComputedStyle(node);

@@ -2,15 +2,13 @@
 
 import pytest
 
-from tcpfair.papers.scenario import Flow, Scenario, Web
-from tcpfair.web.schema import fields_of, plain
 from tests.web.calls import call
 from tests.web.node import needs_node
+from tests.web.test_copy import SCHEMA
 
 pytestmark = needs_node
 
 FILES = ["dom.js", "measures.js", "analysis.js", "scenario.js", "presets.js", "inputs.js"]
-SCHEMA = plain({"defaults": {"scenario": fields_of(Scenario), "flow": fields_of(Flow), "web": fields_of(Web)}})
 STEPS = 240
 
 CCID2 = {"protocol": "CCID2", "cc": "ccid2", "rtt_s": 0.05, "ack_every": 2, "rwnd_pkts": 2000}

@@ -10,10 +10,10 @@ from functools import partial
 
 import pytest
 
-from tests.web.browser import MISSING, driven
-from tests.web.shown import READY, SHOWN, at_rest
+from tests.web.browser import driven, needs_chromium
+from tests.web.shown import READY, SHOWN, after, at_rest
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 PICTURES_PER_S = 5
 KOZU = "tcpfair.lab.apply({ paper: 'kozu2014', experiment: 'transitions', point: {} })"
 # the value of a box of the settings, as a reader types it
@@ -38,9 +38,7 @@ HTMLAnchorElement.prototype.click = function () {
 
 
 def test_no_picture_and_no_number_is_lit_under_other_settings(browser):
-    before = browser.run(SHOWN)
-    browser.run(KOZU)
-    before = at_rest(browser, before)
+    before = after(browser, KOZU)
     shown = browser.run(LIT)
     assert (shown["state"], shown["said"]) == ("current", "")
     assert len(shown["lit"]) >= 4 and shown["plots"] >= 3
@@ -59,9 +57,7 @@ def test_no_picture_and_no_number_is_lit_under_other_settings(browser):
 
 
 def test_an_axis_of_a_preset_shows_that_its_setting_was_edited(browser):
-    before = browser.run(SHOWN)
-    browser.run("location.hash = '#preset=ogura/loss_sweep&protocol=Reno&loss_rate=0.01'")
-    before = at_rest(browser, before)
+    before = after(browser, "location.hash = '#preset=ogura/loss_sweep&protocol=Reno&loss_rate=0.01'")
     axes = """return ["Protocol", "Loss rate", "Replicate of 20"].map((name) =>
         document.querySelector(`#presets [data-key="preset ${name}"]`).value)"""
     assert browser.run(axes) == ["Reno", "0.01", "0"]
@@ -69,9 +65,8 @@ def test_an_axis_of_a_preset_shows_that_its_setting_was_edited(browser):
     assert browser.run(axes) == ["Reno", "edited", "0"]
     browser.run(TYPE, "seed", "7")
     assert browser.run(axes) == ["Reno", "edited", "edited"]
-    before = at_rest(browser, before)
-    browser.run("document.getElementById('reset').click()")
     at_rest(browser, before)
+    after(browser, "document.getElementById('reset').click()")
     assert browser.run(axes) == ["Reno", "0.01", "0"]
     # the queue stays empty at this loss rate, so that the digest stays the same, too
     browser.run(TYPE, "buffer", "100")
@@ -80,13 +75,11 @@ def test_an_axis_of_a_preset_shows_that_its_setting_was_edited(browser):
 
 
 def test_the_packet_view_follows_the_run_of_the_page(browser):
-    before = browser.run(SHOWN)
     browser.run("tcpfair.lab.select('packets')")
     followed = "return tcpfair.packets.view.root.dataset.digest === document.body.dataset.digestA"
     browser.wait(followed)
     assert browser.run("return tcpfair.packets.view.scenario.buffer_pkts") == 417
-    browser.run(TYPE, "buffer", "50")
-    at_rest(browser, before)
+    after(browser, TYPE, "buffer", "50")
     browser.wait(followed)
     assert browser.run("return tcpfair.packets.view.scenario.buffer_pkts") == 50
     # a stretch beyond the end of the run is refused, and nothing of the one before stays
@@ -98,15 +91,12 @@ def test_the_packet_view_follows_the_run_of_the_page(browser):
 
 
 def test_numbers_of_a_tour_are_those_of_the_table_beside_it(browser):
-    before = browser.run(SHOWN)
-    browser.run("tcpfair.tours.go(2, 1)")
-    before = at_rest(browser, before)
+    after(browser, "tcpfair.tours.go(2, 1)")
     told = """return [...document.querySelectorAll(".tour-look data.live")]
         .map((node) => [node.value, node.firstChild.textContent, node.querySelector("small")?.textContent ?? ""])"""
     browser.wait(f"{told.replace('return', 'return (')}).every(([, text]) => text !== '…')")
     assert [note for _, _, note in browser.run(told)] == [""] * 4
-    browser.run(TYPE.replace("#controls", ".tour"), "named buffer", "300")
-    at_rest(browser, before)
+    after(browser, TYPE.replace("#controls", ".tour"), "named buffer", "300")
     browser.wait("return [...document.querySelectorAll('.tour-look small')].length > 1")
     live = dict(each[:2] for each in browser.run(told))
     table = browser.run(
@@ -151,7 +141,6 @@ def test_the_sentence_is_of_the_run(browser):
     def told():
         return browser.run("return document.getElementById('sentence').textContent")
 
-    before = browser.run(SHOWN)
     share, back = browser.run(
         f"""{SIDE} const mean = (flow) => tcpfair.findings.value({{ of: "throughput_mean", flow }}, side);
         const back = (n) => tcpfair.analysis.givenBack(side.result.events.filter((event) => event.flow === n));
@@ -159,19 +148,17 @@ def test_the_sentence_is_of_the_run(browser):
     )
     percent = [f"{100 * x:.0f} %" for x in (share, *back)]
     assert told().startswith(
-        f"CUBIC takes {percent[0]}: it gives back {percent[2]} of its window at a loss, NewReno {percent[1]}."
+        f"CUBIC gets {percent[0]} of the throughput: it reduces its window by {percent[2]} at a loss, NewReno by {percent[1]}."
     )
-    browser.run(
-        "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), flows: [{ protocol: 'CUBIC', cc: 'cubic', rtt_s: 0.05 }] })"
+    after(
+        browser,
+        "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), flows: [{ protocol: 'CUBIC', cc: 'cubic', rtt_s: 0.05 }] })",
     )
-    at_rest(browser, before)
     assert told().startswith("CUBIC alone has ")
 
 
 def test_a_link_brings_back_what_is_looked_at(browser, lab):
-    before = browser.run(SHOWN)
-    browser.run("tcpfair.tours.go(3, 1)")
-    at_rest(browser, before)
+    after(browser, "tcpfair.tours.go(3, 1)")
     browser.run("document.getElementById('seed-count').value = 3; document.getElementById('run-seeds').click()")
     browser.wait("return tcpfair.lab.sides()[0].seeds && !tcpfair.lab.busy()")
     browser.run(
@@ -199,10 +186,8 @@ def test_undo_and_reset(browser):
     settled = "return /^#1/.test(location.hash) && location.hash !== arguments[0] && location.hash"
     first, buffers = browser.run(SHOWN), "return tcpfair.lab.scenario().buffer_pkts"
     at = browser.wait(settled, "")
-    shown = first
     for value in ("300", "200"):
-        browser.run(TYPE, "buffer", value)
-        shown = at_rest(browser, shown)
+        shown = after(browser, TYPE, "buffer", value)
         at = browser.wait(settled, at)
     for expected in (300, 417):
         browser.find("#undo").click()
@@ -210,8 +195,7 @@ def test_undo_and_reset(browser):
         shown = at_rest(browser, shown)
     assert shown == first
     assert browser.run("return document.getElementById('undo').disabled")
-    browser.run(TYPE, "buffer", "50")
-    shown = at_rest(browser, shown)
+    shown = after(browser, TYPE, "buffer", "50")
     browser.find("#reset").click()
     assert at_rest(browser, shown) == first
 
@@ -236,9 +220,7 @@ def test_files_hold_what_is_drawn(browser):
 
 @pytest.mark.parametrize("preset", ["kozu2014/transitions", "ha2006/intra", "bhatti2008/pair", "ogura/loss_sweep"])
 def test_a_drag_shows_pictures(browser, preset):
-    before = browser.run(SHOWN)
-    browser.run(f"location.hash = '#preset={preset}'")
-    at_rest(browser, before)
+    after(browser, f"location.hash = '#preset={preset}'")
     seconds = 2
     drag = partial(
         browser.wait,

@@ -10,10 +10,10 @@ import struct
 import pytest
 
 from tcpfair.web.link import unsigned
-from tests.web.browser import ENTER, MISSING, driven
+from tests.web.browser import ENTER, driven, needs_chromium
 from tests.web.shown import READY, SHOWN, at_rest, natively
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+pytestmark = [pytest.mark.slow, needs_chromium]
 # workers as the page makes them, one at a time, but known to the test, with what they were given to load
 WATCHED = """
 Object.defineProperty(navigator, "hardwareConcurrency", { get: () => 1 });

@@ -20,14 +20,21 @@ LAYOUT = Layout(node.ROOT)
 _DIGITS = 6
 
 
-def evaluated(*steps: str, everywhere: bool = True) -> dict[str, dict[str, Any]]:
-    """By step, such as ``cubic/2``: its ``numbers``; ``holds``: its conditions, ``everywhere`` at every value to be picked."""
+def evaluated(*steps: str, everywhere: bool = True, data: dict | None = None) -> dict[str, dict[str, Any]]:
+    """By step, such as ``cubic/2``: its ``numbers``; ``holds``: its conditions, ``everywhere`` at every value to be picked.
+
+    ``data`` are other tours than those of the page.
+    """
     with tempfile.TemporaryDirectory() as folder:
         parts = [Path(folder) / "engine.wasm", Path(folder) / "schema.json"]
         parts[0].write_bytes(wasm.module())
         parts[1].write_text(json.dumps(schema(LAYOUT), allow_nan=False))
         found = node.run(
-            node.HERE / "tours.cjs", *parts, "everywhere" if everywhere else "here", *steps, stdin=tours(LAYOUT)
+            node.HERE / "tours.cjs",
+            *parts,
+            "everywhere" if everywhere else "here",
+            *steps,
+            stdin=data or tours(LAYOUT),
         )
     return {step["name"]: step for step in found}
 

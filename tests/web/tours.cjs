@@ -9,9 +9,7 @@ for (const name of ["expand", "dom", "measures", "analysis", "scenario", "preset
 /** A side as the page has it; where numbers need weights, after its self-runs. */
 function side(run, weighted) {
   if (!weighted) return tcpfair.findings.other(run);
-  const [given, options] = tcpfair.findings.asked(run);
-  const own = given.paper ? tcpfair.presets.load(tcpfair.schema, given) : { scenario: given, seed: options.seed ?? "1", preset: null, measuring: options.measuring ?? tcpfair.presets.measuringOf(tcpfair.schema, given) };
-  const one = { ...own, weights: { state: "none" } };
+  const one = { ...tcpfair.findings.settings(run), weights: { state: "none" } };
   return new Promise((resolve, reject) => {
     const changed = (_, what) => {
       if (what === "failed") reject(new Error(one.error));

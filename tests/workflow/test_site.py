@@ -11,7 +11,7 @@ from tcpfair.workflow import site
 from tcpfair.workflow.plan import Plan
 from tests import small_checkout
 from tests.small_checkout import ROOT, put
-from tests.web.browser import MISSING, driven
+from tests.web.browser import driven, needs_chromium
 
 BUILT = ROOT / "results/bundled/site"
 FRONT = '<body><section id="conclusions"><a href="report/ogura.html#ogura-c14">c14</a></section></body>'
@@ -136,7 +136,7 @@ def test_the_site_that_was_built_has_no_broken_link():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+@needs_chromium
 @pytest.mark.skipif(not (BUILT / "index.html").is_file(), reason="no site is built in this checkout")
 def test_the_site_that_was_built_opens_from_disk_and_asks_no_other_host():
     pages = [page for page in sorted(BUILT.rglob("*.html")) if "figures" not in page.relative_to(BUILT).parts]

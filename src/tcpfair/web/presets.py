@@ -28,7 +28,6 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
         name: {
             "title": experiment.what,
             "supplement": experiment.supplement,
-            "exhibits": [exhibit.id for exhibit in paper.exhibits if name in exhibit.experiments],
             "replicates": int(experiment.runs.value),
             "window_s": experiment.window_s.value if experiment.window_s else None,
             "weights": experiment.weights.model_dump() if experiment.weights else None,

@@ -14,7 +14,6 @@ from tcpfair.cc.api import STACK
 from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.jit import source_hash
 from tcpfair.measures.shown import METRICS, OVER_TIME
 from tcpfair.papers.papers import load_paper, load_yaml
 from tcpfair.papers.scenario import (
@@ -67,7 +66,6 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
     """Everything but the module itself; no value of it is infinite, as JSON has no word for that."""
     configs = {name: load_paper(layout.paper_config(name)) for name in papers}
     found = {
-        "engine_digest": source_hash(),
         "records": {name: record(dtype) for name, dtype in RECORDS.items()},
         "numbers": NUMBERS,
         "algorithms": [algorithm_data(each) for each in algorithms().values()],

@@ -53,7 +53,7 @@ tcpfair.analysis = (() => {
       const acks = link.acks ? perInterval(link.acks, places, pktMbps(scenario.ack_bytes ?? 52)) : null;
       return acks ? data.map((rate, k) => rate + acks[k]) : data;
     };
-    const losses = foreground.map((n) => result.events.filter((e) => e.flow === n && m.LOSS_KINDS.includes(e.kind)));
+    const losses = foreground.map((n) => m.lossesOf(result.events, n));
     const longLived = result.flows
       .filter((_, n) => scenario.flows[n].role === "background" && scenario.flows[n].direction !== "reverse")
       .map((flow) => perInterval(flow.delivered_pkts, places, payloadMbps));
@@ -339,10 +339,9 @@ tcpfair.analysis = (() => {
    * logged with K of the epoch that it ends.
    */
   function epochsOf(scenario, result, flow) {
-    const own = result.events.filter((e) => e.flow === flow);
-    const losses = own.filter((e) => m.LOSS_KINDS.includes(e.kind));
+    const losses = m.lossesOf(result.events, flow);
     const C = cubicC(scenario.flows[flow] ?? {});
-    const ends = own.filter((e) => !m.LOSS_KINDS.includes(e.kind));
+    const ends = result.events.filter((e) => e.flow === flow && e.kind === "recovery_end");
     return losses.slice(1).map((loss, k) => {
       const before = losses[k];
       const recovered = ends.find((e) => e.t_s >= before.t_s && e.t_s <= loss.t_s);

@@ -2,6 +2,7 @@
 "use strict";
 
 tcpfair.copying = (() => {
+  const { bytesOf, through } = tcpfair;
   const { compact } = tcpfair.scenarios;
   const { make, button, newId, say } = tcpfair.dom;
   const VERSION = "1"; // of the format of links
@@ -9,11 +10,7 @@ tcpfair.copying = (() => {
   // --- Links ----------------------------------------------------------------------------------------------------------
 
   const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-  const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
-
-  async function through(stream, bytes) {
-    return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
-  }
+  const toBytes = (text) => bytesOf(text.replaceAll("-", "+").replaceAll("_", "/"));
 
   /** The settings of a side that links and "Undo" store. */
   const kept = (schema, side) => ({
@@ -25,7 +22,7 @@ tcpfair.copying = (() => {
   /** The fragment of a link: the settings of the sides, and the view as texts by name. */
   async function fragmentOf(schema, sides, view = {}) {
     const json = JSON.stringify(sides.map((side) => kept(schema, side)));
-    const settings = toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)));
+    const settings = toText(new Uint8Array(await through(new CompressionStream("deflate-raw"), json).arrayBuffer()));
     return [`${VERSION}.${settings}`, ...Object.entries(view).filter(([, text]) => text).map(([name, text]) => `${name}=${text}`)].join("&");
   }
 
@@ -38,7 +35,7 @@ tcpfair.copying = (() => {
     if (!text) return null;
     if (version !== VERSION) throw new Error(`this link is of version ${version}, the page reads ${VERSION}`);
     try {
-      const sides = JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), toBytes(text))));
+      const sides = await through(new DecompressionStream("deflate-raw"), toBytes(text)).json();
       if (!Array.isArray(sides) || !sides[0]?.scenario?.flows) throw new Error("no scenario");
       return sides;
     } catch {

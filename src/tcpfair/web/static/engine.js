@@ -37,12 +37,9 @@ globalThis.tcpfair = tcpfair;
 
   // ---------------------------------------------------------------- records
 
-  const GET = {
-    f8: (view, at) => view.getFloat64(at, true),
-    i8: (view, at) => Number(view.getBigInt64(at, true)),
-    u8: (view, at) => view.getBigUint64(at, true),
-    i4: (view, at) => view.getInt32(at, true),
-  };
+  // whole numbers as doubles, exact up to 2^53
+  const whole = (view, at) => view.getUint32(at, true) + view.getInt32(at + 4, true) * 2 ** 32;
+  const GET = { f8: (view, at) => view.getFloat64(at, true), i8: whole, u8: whole, i4: (view, at) => view.getInt32(at, true) };
   const PUT = {
     f8: (view, at, value) => view.setFloat64(at, Number(value), true),
     i8: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
@@ -589,19 +586,20 @@ globalThis.tcpfair = tcpfair;
     return pool.ask(asked, String(seed), options);
   }
 
+  const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+
+  // Bytes after a stream that compresses or decompresses them, as a Response.
+  const through = (stream, bytes) => new Response(new Blob([bytes]).stream().pipeThrough(stream));
+
   // The content, compressed by gzip, of an element of the page, as a Response.
-  async function unpacked(id) {
-    const text = document.getElementById(id).textContent.trim();
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-  }
+  const unpacked = (id) => through(new DecompressionStream("gzip"), bytesOf(document.getElementById(id).textContent.trim()));
 
   async function start() {
-    const schema = await (await unpacked("tcpfair-schema")).json();
-    return loadEngine(await (await unpacked("tcpfair-wasm")).arrayBuffer(), schema);
+    const schema = await unpacked("tcpfair-schema").json();
+    return loadEngine(await unpacked("tcpfair-wasm").arrayBuffer(), schema);
   }
 
-  Object.assign(tcpfair, { loadEngine, run, check, unpacked, serve, Engine, Refusal });
+  Object.assign(tcpfair, { loadEngine, run, check, bytesOf, through, unpacked, serve, Engine, Refusal, GET });
   if (IN_PAGE && document.getElementById("tcpfair-wasm")) tcpfair.ready = start();
   if (typeof module !== "undefined") module.exports = tcpfair;
 })();

@@ -128,9 +128,15 @@ tcpfair.findings = (() => {
     return others.get(key);
   }
 
+  /** The settings of a run of a tour: {scenario, seed, preset, measuring}. */
+  function settings(run) {
+    const [given, { seed = "1", measuring = null }] = asked(run);
+    if (given.paper) return tcpfair.presets.load(tcpfair.schema, given);
+    return { scenario: given, seed, preset: null, measuring: measuring ?? tcpfair.presets.measuringOf(tcpfair.schema, given) };
+  }
+
   async function simulated(run) {
-    const [given, options] = asked(run);
-    const own = given.paper ? tcpfair.presets.load(tcpfair.schema, given) : { scenario: given, seed: options.seed ?? "1", measuring: options.measuring ?? tcpfair.presets.measuringOf(tcpfair.schema, given) };
+    const own = settings(run);
     const result = await tcpfair.run(own.scenario, own.seed);
     return { of: own, result, run: arraysOf(own.scenario, result, own.measuring.everyS), measures: [] };
   }
@@ -189,5 +195,5 @@ tcpfair.findings = (() => {
     return mistaken < right ? "slip" : right <= NEAR_CURVE ? "right" : "other";
   }
 
-  return { value, values, holds, judged, stretchOf, judgedCurve, asked, other };
+  return { value, values, holds, judged, stretchOf, judgedCurve, asked, settings, other };
 })();

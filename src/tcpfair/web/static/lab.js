@@ -8,6 +8,7 @@
  *   busy()                          whether a run or a self-run is in progress or about to start
  *   select(panel)                   selects a tab: "plots", "numbers", "epochs", "seeds", "packets", "copy"
  *   show(plots)                     these plots, in this order
+ *   plots                           what `tcpfair.plots.create` returns
  *   named(box, names)               puts these settings into a box: see `controls.named`
  *   look(stretch, mark)             another stretch in the packet view: see packets.js
  *   keepLink()                      updates the address after a change
@@ -40,8 +41,7 @@
   const inSight = () => sides.map((one) => (!isCurrent(one) && one.part && isCurrent(one, one.part.of) ? one.part : one)).filter(({ result }) => result);
   const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
 
-  /** The name of a side as a prefix; empty for a single side. */
-  const prefix = (one) => (sides.length > 1 ? `${one.name}: ` : "");
+  const prefix = (one) => tcpfair.runs.prefix(sides, one);
 
   // --- Sides ------------------------------------------------------------------------------------------------------------
 
@@ -531,14 +531,10 @@
       namedIn = [box, names];
       drawNamed();
     },
-    zoom: (span) => plots.setZoom(span, sides[0].scenario.duration_s),
+    get plots() {
+      return plots;
+    },
     look: (stretch, mark) => tcpfair.packets.mount(byId("tab-packets")).look(stretch, mark),
-    point: (what) => plots.point(what),
-    cover: (...what) => plots.cover(...what),
-    uncover: () => plots.uncover(),
-    scaleOf: (key) => plots.scaleOf(key),
-    valuesAt: (key, one, tS) => plots.valuesAt(key, one, tS),
-    rebuild: () => plots.rebuild(),
     keepLink,
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
     seed: (name) => sideNamed(name)?.seed,

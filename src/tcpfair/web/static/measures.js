@@ -24,6 +24,12 @@ tcpfair.measures = (() => {
     return low - 1;
   }
 
+  /** Index of the last of `tS` at or before `t`; 0 before the first. */
+  const placeAt = (tS, t) => Math.max(placeOfLast(tS, (each) => each <= t), 0);
+
+  /** The losses and timeouts of a flow among the events of a run. */
+  const lossesOf = (events, flow) => events.filter((event) => event.flow === flow && LOSS_KINDS.includes(event.kind));
+
   // --- Series ---------------------------------------------------------------------------------------------------
 
   const sum = (x) => x.reduce((total, value) => total + value, 0);
@@ -262,7 +268,7 @@ tcpfair.measures = (() => {
   }
 
   return {
-    ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES, placeOfLast, sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median },
+    ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES, placeOfLast, placeAt, lossesOf, sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median },
     ...{ coefficientOfVariation, windowOf, firstTimeS, timeToFractionS, movingMean, utilisation, smallerToLargerRatio },
     ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans, inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple, maxMin },
     ...{ caseLetter, flowStability, systemStability, convergenceTimeS, systemConvergenceTimeS, lossesBetweenS },

@@ -125,11 +125,13 @@ tcpfair.packets = (() => {
       this.context.globalAlpha = 1;
     }
 
-    text(words, x, y, color, align = "center", font = "12px") {
+    text(words, x, y, color, align = "center", font = "12px", behind = null) {
       const { context } = this;
       context.font = `${font} system-ui, sans-serif`;
       context.textBaseline = "middle";
       context.textAlign = align;
+      context.lineWidth = 4;
+      if (behind) (context.strokeStyle = behind), context.strokeText(words, x, y);
       context.fillStyle = color;
       context.fillText(words, x, y);
     }
@@ -719,7 +721,7 @@ tcpfair.packets = (() => {
       if (this.marked_s !== null) {
         const x = this.atTime(this.marked_s);
         paper.line([[x, this.plot.top], [x, paper.height - 24]], this.accent, 1.5, [2, 3]);
-        paper.text(this.mark.says, x + (x > (left + right) / 2 ? -4 : 4), this.plot.top + 10, this.accent, x > (left + right) / 2 ? "right" : "left", "bold 11px");
+        paper.text(this.mark.says, x + (x > (left + right) / 2 ? -4 : 4), this.plot.top + 10, this.accent, x > (left + right) / 2 ? "right" : "left", "bold 11px", this.back);
       }
       const parts = right - left > 500 ? 6 : 3;
       for (let k = 0; k <= parts; k++) {

@@ -25,11 +25,11 @@ tcpfair.panels = (() => {
   /** Windows: samples, and just before each loss, where a window is largest, the window that the loss meets. */
   function windows(side) {
     const { result } = side;
-    const losses = result.events.filter((event) => event.flow < result.flows.length && m.LOSS_KINDS.includes(event.kind) && event.t_s < result.t_s.at(-1));
-    if (losses.length > PEAKS_MOST) return ofSamples("cwnd_pkts")(side);
-    const tS = Float64Array.from([...result.t_s, ...losses.map((loss) => loss.t_s)]).sort();
+    const losses = result.flows.map((_, n) => m.lossesOf(result.events, n).filter((loss) => loss.t_s < result.t_s.at(-1)));
+    if (losses.flat().length > PEAKS_MOST) return ofSamples("cwnd_pkts")(side);
+    const tS = Float64Array.from([...result.t_s, ...losses.flat().map((loss) => loss.t_s)]).sort();
     return result.flows.map((flow, n) => {
-      const own = new Map(losses.filter((loss) => loss.flow === n).map((loss) => [loss.t_s, loss.cwnd_before]));
+      const own = new Map(losses[n].map((loss) => [loss.t_s, loss.cwnd_before]));
       let k = 0; // the first sample at or after a time; between samples of a flow its line is straight
       const y = Array.from(tS, (t) => {
         while (result.t_s[k] < t) k += 1;
@@ -115,8 +115,7 @@ tcpfair.panels = (() => {
       lines: (side) =>
         side.of.scenario.flows.flatMap(({ cc }, n) => {
           if (!cc.startsWith("cubic")) return [];
-          const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind));
-          return { flow: n, label: flowName(side, n), tS: side.result.t_s, y: gaps(m.kOverTimeS(side.result.t_s, losses)) };
+          return { flow: n, label: flowName(side, n), tS: side.result.t_s, y: gaps(m.kOverTimeS(side.result.t_s, m.lossesOf(side.result.events, n))) };
         }),
       range: fromZero,
     },

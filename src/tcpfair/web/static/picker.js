@@ -33,7 +33,7 @@ tcpfair.picker = (() => {
     function build() {
       const { preset } = lab.side();
       const examples = Object.keys(lab.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
-      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper]), ...examples];
+      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, `${paper}: ${about[paper].cite}`]), ...examples];
       const parts = [
         pick("Paper", papers, () => preset?.paper ?? "", (paper) => {
           if (!paper) return lab.free();
@@ -50,11 +50,19 @@ tcpfair.picker = (() => {
     }
 
     const fieldsOf = (scenario) => leaves(compact(lab.schema, scenario));
-    let own = {}; // {preset, seed, fields}: the run of the preset last compared
+    let own = {}; // {preset, seed, fields, sets}: the run of the preset last compared, and by axis the fields that it sets
     function ownOf(preset) {
       if (own.preset !== preset) {
         const { scenario, seed } = tcpfair.presets.runOf(preset);
-        own = { preset, seed, fields: fieldsOf(scenario) };
+        const { grid, shared, points } = presets[preset.paper][preset.experiment];
+        const all = tcpfair.points(preset.paper, preset.experiment);
+        const at = (point) => leaves({ ...shared, ...points[all.findIndex((each) => Object.keys(each).every((name) => each[name] === point[name]))] });
+        const here = at(preset.point);
+        const setBy = ([axis, values]) => {
+          const others = values.map((value) => at({ ...preset.point, [axis]: value }));
+          return [axis, Object.keys(Object.assign({}, here, ...others)).filter((place) => others.some((there) => there[place] !== here[place]))];
+        };
+        own = { preset, seed, fields: fieldsOf(scenario), sets: Object.fromEntries(Object.entries(grid).map(setBy)) };
       }
       return own;
     }
@@ -62,16 +70,9 @@ tcpfair.picker = (() => {
     /** The value of an axis, or EDITED where a field that this axis sets has another value in the settings. */
     function held(axis) {
       const { preset, scenario } = lab.side();
-      const { grid, shared, points } = presets[preset.paper][preset.experiment];
-      const at = (point) => leaves({ ...shared, ...points[tcpfair.points(preset.paper, preset.experiment).findIndex((each) => Object.keys(each).every((name) => each[name] === point[name]))] });
-      const here = at(preset.point);
+      const { fields, sets } = ownOf(preset);
       const now = fieldsOf(scenario);
-      const { fields } = ownOf(preset);
-      const isEdited = grid[axis].some((value) => {
-        const there = at({ ...preset.point, [axis]: value });
-        return Object.keys({ ...here, ...there }).some((place) => here[place] !== there[place] && now[place] !== fields[place]);
-      });
-      return isEdited ? EDITED : preset.point[axis];
+      return sets[axis].some((place) => now[place] !== fields[place]) ? EDITED : preset.point[axis];
     }
 
     function ofPaper(preset) {

@@ -63,7 +63,7 @@ tcpfair.plane = (() => {
         line(at.slice(k * part, (k + 1) * part + 1).map((i) => [one.y[i], other.y[i]]), { stroke: place ? "var(--accent)" : "var(--ink)", "stroke-width": 1.4, "stroke-opacity": 0.25 + (0.75 * (k + 1)) / SHADES, "stroke-dasharray": dash(place), "stroke-linejoin": "round" }));
     };
     const placeAt = ({ lines: [one, other] }, tS) => {
-      const k = Math.max(m.placeOfLast(one.tS, (t) => t <= tS), 0);
+      const k = m.placeAt(one.tS, tS);
       return [one.y[k] ?? 0, other.y[k] ?? 0];
     };
     const dot = ([a, b], more) => svg("circle", { cx: x(a).toFixed(1), cy: y(b).toFixed(1), r: 5, fill: "var(--back)", stroke: "var(--ink)", "stroke-width": 2, ...more });

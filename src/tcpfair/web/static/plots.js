@@ -8,7 +8,7 @@
 tcpfair.plots = (() => {
   const { make, svg, svgText, COLOURS, flowColour, plain, fixed } = tcpfair.dom;
   const { marksOf } = tcpfair.plane;
-  const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
+  const { placeAt, lossesOf, leastOf, largestOf } = tcpfair.measures;
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // more lines cannot be distinguished
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
@@ -104,8 +104,7 @@ tcpfair.plots = (() => {
       }
     }
 
-    /** The name of a side; empty for a single one. */
-    const nameOf = (side) => (sides.length > 1 ? `${side.name}: ` : "");
+    const nameOf = (side) => tcpfair.runs.prefix(sides, side);
 
     function valueText(panel) {
       const values = sides.map((side) => {
@@ -168,7 +167,7 @@ tcpfair.plots = (() => {
       ctx.lineWidth = 1.2 * ratio;
       side.of.scenario.flows.forEach((flow, n) => {
         if (!flow.cc.startsWith("cubic")) return;
-        const losses = side.result.events.filter((event) => event.flow === n && event.kind !== "recovery_end");
+        const losses = lossesOf(side.result.events, n);
         if (losses.length > 400) return;
         ctx.strokeStyle = colourOf(n);
         ctx.beginPath();
@@ -288,7 +287,7 @@ tcpfair.plots = (() => {
           x: { time: false, auto: false, range: () => inSight() },
           y: { range: (_, low, high) => (covered?.key === panel.key ? covered.range : cell.range) ?? panel.range(low ?? 0, high ?? 1, sides) },
         },
-        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
+        axes: [{ ...axis, size: 30, values: (_, marks) => marks.map((mark, k) => plain(mark, 6) + (k === marks.length - 1 ? " s" : "")) }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
         series: [{}, ...cell.of.flatMap(({ side, lines }) => lines.map((line) => ({ label: line.label, ...lookOf(line, sides.indexOf(side)), points: { show: false }, spanGaps: false })))],
         hooks: {
           drawAxes: [(plot) => (cell.of.forEach(({ bands }) => drawSpread(plot, bands)), panel.level && drawLevel(plot, panel.level(sides[0])))],
@@ -512,7 +511,7 @@ tcpfair.plots = (() => {
       const lines = cells.get(key)?.of.find((one) => one.side === side)?.lines || panelOf(key).lines(side);
       const interval = ["throughput", "jfi", "nru"].includes(key);
       return lines.map((line) => {
-        const k = Math.max(placeOfLast(line.tS, (t) => t <= tS), 0);
+        const k = placeAt(line.tS, tS);
         return { flow: line.flow, label: line.label, value: line.y[interval && line.tS[k] < tS ? Math.min(k + 1, line.y.length - 1) : k] };
       });
     };

@@ -14,7 +14,7 @@
   ];
   // one of these changes with every event: enough to see whether a flow had one at the same time as another
   const TOLD_BY = ["head", "rx_head", "acks_head", "acks_tail", "access_head", "sent", "timeouts", "started"];
-  const OF_STATE = ["cwnd", "ssthresh", "srtt", "W_max", "K"];
+  const OF_STATE = ["cwnd", "ssthresh"];
   const CONSTANT = ["recovery", "reliable", "direction", "two_way", "rtt_s", "path_s", "access_service_s", "ack_every"];
   const OF_LINK = ["free_s", "dropped"];
   const SACK = 0; // state.py
@@ -128,7 +128,7 @@
       const { raw } = this.session;
       const { constant, i } = row;
       const to = entered[constant.two_way ? constant.direction : 0];
-      const event = { t_s, flow: i < this.n ? i : -1, row: i, sent: [], again: [], dropped: [], heard: 0, landed: 0 };
+      const event = { t_s, flow: this.flowOf(row), sent: [], again: [], dropped: [], heard: 0, landed: 0 };
 
       // from the access link into the queue
       const entering = row.waiting.splice(0, is.access_head - old.access_head);
@@ -177,7 +177,7 @@
         for (let k = old.acks_tail; k < is.acks_tail; k++) {
           const slot = (name) => raw.slot("acks", i, k, name);
           const ack = {
-            flow: i < this.n ? i : -1, row: i, next: slot("rcv_nxt"), enter_s: t_s, leave_s: back.free_s, heard_s: slot("arrival_s"),
+            flow: event.flow, next: slot("rcv_nxt"), enter_s: t_s, leave_s: back.free_s, heard_s: slot("arrival_s"),
             direction: 1 - constant.direction,
           };
           this.acks.push(ack);
@@ -197,7 +197,6 @@
         if (packet) packet.shown_s = t_s;
       }
       Object.assign(event, {
-        acked: is.una - old.una,
         duplicate: event.heard > 0 && is.una === old.una && constant.reliable === 1,
         noticed: is.shown - old.shown,
         reduced: is.reductions > old.reductions,
@@ -207,9 +206,6 @@
         cwnd_before: old.cwnd,
         cwnd: Math.max(is.cwnd, is.halving_limit),
         ssthresh: is.ssthresh,
-        w_max: is.W_max,
-        k_s: is.K,
-        srtt_s: is.srtt,
         una: is.una,
         next: is.snd_nxt,
         in_flight: inFlight(is, constant),
@@ -218,9 +214,14 @@
       this.events.push(event);
     }
 
+    /** The number of a long flow; -1 for a short one. */
+    flowOf({ i }) {
+      return i < this.n ? i : -1;
+    }
+
     packet(row, seq, again, sent_s, enter_s) {
       const packet = {
-        flow: row.i < this.n ? row.i : -1, row: row.i, seq, again, sent_s, enter_s, leave_s: NaN, land_s: NaN, heard_s: NaN,
+        flow: this.flowOf(row), seq, again, sent_s, enter_s, leave_s: NaN, land_s: NaN, heard_s: NaN,
         acked_s: Infinity, shown_s: Infinity, lost: null, two_way: row.constant.two_way, direction: row.constant.direction,
       };
       this.packets.push(packet);
@@ -234,24 +235,20 @@
 
   /**
    * Record from the session's time to `until_s` or `most` events, whichever comes first.
-   * Times in s, windows in packets. `from_s` of the result is where it began, `until_s` where it ended.
+   * Times in s, windows in packets. `until_s` of the result is where it ended.
    */
   tcpfair.record = (session, flows, { until_s, most = 60000 }) => {
     const recorder = new Recorder(session, flows);
-    const from_s = session.now_s;
     while (session.next_s < until_s && recorder.events.length < most) recorder.step();
     const stopped_s = session.next_s < until_s ? session.next_s : until_s;
     return {
-      from_s,
       until_s: stopped_s,
       cut: stopped_s < until_s,
       two_way: recorder.links.length === 2,
       links: recorder.links,
-      flows: Array.from({ length: flows }, (_, i) => recorder.of(i).constant),
       packets: recorder.packets,
       acks: recorder.acks,
       events: recorder.events,
-      now: Array.from({ length: flows }, (_, i) => recorder.of(i).seen),
     };
   };
 
@@ -260,6 +257,7 @@
    * `raw` reads a field of a record. `engine`: an instance whose module is used again; by default the page's.
    */
   tcpfair.openRaw = async (scenario, seed, engine = null) => {
+    const { GET } = tcpfair;
     const { module, schema } = engine || (await tcpfair.ready);
     const own = await new tcpfair.Engine(module, schema).open(tcpfair.check(scenario, schema), seed);
     const { records } = schema;
@@ -267,11 +265,9 @@
     const wanted = ["rows", "ends_at", "states_at", "links_at", "keys_at", "winners_at", "ring_at", "acks_at", "access_at", "lost_at"];
     const places = {};
     let view;
-    const whole = (at) => view.getUint32(at, true) + view.getInt32(at + 4, true) * 2 ** 32;
-    const GET = { f8: (at) => view.getFloat64(at, true), i8: whole, u8: whole, i4: (at) => view.getInt32(at, true) };
     const read = (record, at, name) => {
       const [offset, kind] = record.fields[name];
-      return GET[kind](at + offset);
+      return GET[kind](view, at + offset);
     };
     // memory may grow and records may move whenever the engine runs
     const lookAgain = () => {
@@ -292,8 +288,8 @@
       now_s: 0,
       raw,
       get rows() { return places.rows; },
-      get next_s() { return view.getFloat64(places.keys_at + 8, true); },
-      get turn() { return whole(places.winners_at + 8); },
+      get next_s() { return GET.f8(view, places.keys_at + 8); },
+      get turn() { return GET.u8(view, places.winners_at + 8); },
       runTo(t_s) {
         session.now_s = Math.max(session.now_s, t_s);
         own.advance(session.now_s);

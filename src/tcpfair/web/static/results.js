@@ -7,8 +7,9 @@
 tcpfair.results = (() => {
   const { make, button, svg, flowColour, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
-  const m = { ...tcpfair.measures, givenBack: tcpfair.analysis.givenBack };
-  const { countDuring } = tcpfair.analysis;
+  const m = tcpfair.measures;
+  const { countDuring, givenBack } = tcpfair.analysis;
+  const { prefix } = tcpfair.runs;
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
 
@@ -19,6 +20,9 @@ tcpfair.results = (() => {
 
   /** A value of a plot, with its decimals. */
   const asPlotted = (key, value) => fixed(value, tcpfair.schema.plots[key].decimals);
+
+  /** The time that is measured. */
+  const measured = ({ of: { measuring: { fromS, toS } } }) => `${plain(fromS)} to ${plain(toS)} s`;
 
   const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
 
@@ -44,7 +48,7 @@ tcpfair.results = (() => {
       side.run.flows.length === 2 && [wordsOf("ratio"), short(ratioOf(side)), "ratio of the mean throughputs"],
       weighted && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
       weighted && ["all flows fair at once", Number.isNaN(tU) ? "never" : `first after ${fixed(tU, 1)} s${since}`, `T_U: since t_e = ${plain(analysis.t_e_s)} s, in means over ${plain(analysis.convergence_window_s)} s; once is not for good`],
-      ["overflows", fixed(overflows, 0), `packets that found the buffer full, from ${plain(fromS)} to ${plain(toS)} s`],
+      ["overflows", fixed(overflows, 0), `packets that found the buffer full, from ${measured(side)}`],
     ].filter(Boolean);
   }
 
@@ -88,12 +92,12 @@ tcpfair.results = (() => {
     if (means.length === 1) return `${upper(name(0))} alone has ${fixed(means[0], 1)} Mb/s: ${used}`;
     const share = means[first] / total;
     if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share equally: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;
-    const back = [first, last].map((k) => m.givenBack(result.events.filter((event) => event.flow === run.foreground[k])));
+    const back = [first, last].map((k) => givenBack(result.events.filter((event) => event.flow === run.foreground[k])));
     const rtt = [first, last].map((k) => run.flows[k].rtt_s * MS_PER_S);
     const why = [];
-    if (Math.abs(back[0] - back[1]) > EVEN) why.push(`it gives back ${percent(back[0])} of its window at a loss, ${name(last)} ${percent(back[1])}`);
+    if (Math.abs(back[0] - back[1]) > EVEN) why.push(`it reduces its window by ${percent(back[0])} at a loss, ${name(last)} by ${percent(back[1])}`);
     if (Math.abs(Math.log(rtt[0] / rtt[1])) > EVEN) why.push(`its round trip without queue takes ${plain(rtt[0], 3)} ms, that of ${name(last)} ${plain(rtt[1], 3)} ms`);
-    return `${upper(name(first))} takes ${percent(share)}${means.length > 2 ? `, an equal share is ${percent(1 / means.length)}` : ""}${why.length ? `: ${why.join(", and ")}` : ""}. ${used}`;
+    return `${upper(name(first))} gets ${percent(share)} of the throughput${means.length > 2 ? `, an equal share is ${percent(1 / means.length)}` : ""}${why.length ? `: ${why.join(", and ")}` : ""}. ${used}`;
   }
 
   const ratioOf = (side) => valueOf(side, "throughput_mean", 2) / valueOf(side, "throughput_mean", 1);
@@ -114,7 +118,7 @@ tcpfair.results = (() => {
       const background = !counted && flow.delivered_pkts;
       const seconds = Math.max((last - first) * side.of.scenario.sample_s, 1e-12);
       const packets = background ? countDuring(side.result.t_s, flow.delivered_pkts, fromS, toS) : 0;
-      const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind) && event.t_s > fromS && event.t_s <= toS).length;
+      const losses = m.lossesOf(side.result.events, n).filter(({ t_s }) => t_s > fromS && t_s <= toS).length;
       const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
       const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
       if (tS !== null) return [name, asPlotted("throughput", throughput.get(n)), "", ...Object.entries({ nru: u, cwnd, ssthresh, rtt }).map(([key, of]) => asPlotted(key, of.get(n)))];
@@ -122,7 +126,7 @@ tcpfair.results = (() => {
       const total = valueOf(side, "throughput_sum");
       return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(losses), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
     });
-    const time = tS === null ? `Means from ${plain(fromS)} to ${plain(toS)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
+    const time = tS === null ? `Means from ${measured(side)}` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
     const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "losses" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
     const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
     const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
@@ -143,7 +147,7 @@ tcpfair.results = (() => {
     const cells = rows.map(({ n, y, self, solo, maxMin }) => [`${n + 1} ${of.scenario.flows[n].protocol}`, fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
     const head = ["flow", "gets, Mb/s", "against its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
     return make("div", { className: now ? "" : "stale" },
-      table(`What each flow gets over three references, means from ${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
+      table(`What each flow gets over three references, means from ${measured(found)}${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
       make("p", { className: "source" }, "Against its own kind: all flows have the algorithm and the RTT of this one, and start at the same times; 10 log₁₀ of the ratio is the NRU of the mean, in dB. Alone: no other long flow; 1 − ratio is the harm done. Max-min share: an equal part of the link, and of what others cannot use."),
       now ? null : again);
   }
@@ -180,13 +184,12 @@ tcpfair.results = (() => {
         make("span", { className: "source" }, where),
       ];
     };
-    const { fromS, toS } = side.of.measuring;
     const head = ["number", "published", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "(tolerance)", "(source)"];
     const align = ["", "", "", ...(seeds.length ? [""] : []), "left", "left"];
     const show = (caption, rows) => table(caption, head, rows.map(row), { className: "numbers print", align });
     const stated = numbers.filter((number) => !number.derived);
     const derived = numbers.filter((number) => number.derived);
-    const where = `${plain(fromS)} to ${plain(toS)} s${changed ? "; the settings are no longer the paper's" : ""}`;
+    const where = `${measured(side)}${changed ? "; the settings are no longer the paper's" : ""}`;
     return make("div", {},
       stated.length ? show(`Published and simulated, ${where}`, stated) : null,
       derived.length ? make("details", { className: "more", open: open.has("derived"), on: { toggle: ({ target }) => open[target.open ? "add" : "delete"]("derived") } },
@@ -202,7 +205,7 @@ tcpfair.results = (() => {
   function numbers(sides) {
     const names = [...new Set(sides.flatMap((side) => side.measures.map((row) => row.metric)))];
     const columns = sides.flatMap((side) => {
-      const of = sides.length > 1 ? `${side.name}: ` : "";
+      const of = prefix(sides, side);
       const flows = side.run.foreground.length > FLOWS_LISTED ? [] : side.run.foreground;
       return [{ side, flow: 0, name: `${of}all` }, ...flows.map((place, k) => ({ side, flow: k + 1, name: `${of}${flowText(side, place)}` }))];
     });
@@ -212,7 +215,7 @@ tcpfair.results = (() => {
     };
     const head = ["measure", "unit", ...columns.map((column) => column.name)];
     const rows = (chosen) => chosen.map((metric) => [wordsOf(metric), unitOf(metric), ...columns.map((column) => cell(column, metric))]);
-    const spans = sides.map(({ of, name }) => `${sides.length > 1 ? `${name}: ` : ""}${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s in intervals of ${plain(of.measuring.everyS)} s`);
+    const spans = sides.map((side) => `${prefix(sides, side)}${measured(side)} in intervals of ${plain(side.of.measuring.everyS)} s`);
     const show = (what, chosen) => table(`${what}, ${spans.join("; ")}`, head, rows(chosen), { className: "numbers", align: ["", "left"] });
     const others = names.filter((name) => name.includes("@"));
     return make("div", {},

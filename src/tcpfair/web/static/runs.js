@@ -22,6 +22,9 @@ tcpfair.runs = (() => {
   /** Whether a result of a side, or a part of the next one, is of the current settings. */
   const isCurrent = (side, of = side.of) => Boolean(of) && packets(of) === packets(side);
 
+  /** The name of one of the sides as a prefix; empty for a single side. */
+  const prefix = (sides, { name }) => (sides.length > 1 ? `${name}: ` : "");
+
   /** The groups of measures of a side; without a preset, all that apply to the scenario. */
   function groupsOf(schema, side) {
     if (side.preset) {
@@ -280,5 +283,5 @@ tcpfair.runs = (() => {
     return { ask, edited, askSelfRuns, askSeeds, askReferences, cancel };
   }
 
-  return { create, isCurrent };
+  return { create, isCurrent, prefix };
 })();

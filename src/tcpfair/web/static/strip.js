@@ -10,7 +10,7 @@ tcpfair.strip = (() => {
 
   /** Mean of a column over what is measured, or its value at `tS`. */
   function at(side, values, times, tS) {
-    if (tS !== null) return values[Math.max(m.placeOfLast(times, (t) => t <= tS), 0)];
+    if (tS !== null) return values[m.placeAt(times, tS)];
     const { fromS, toS } = side.of.measuring;
     return m.meanOfKnown(values.slice(...m.windowOf(times, fromS, toS)));
   }
@@ -38,7 +38,7 @@ tcpfair.strip = (() => {
         svg("path", { d: `M380 ${middle}L404 ${y(k)}H420`, fill: "none", stroke: colour(n), "stroke-width": Math.max(0.8, (6 * rates[k]) / ceiling || 0) }),
         svg("circle", { cx: 10, cy: y(k), r: 6, fill: colour(n) }),
         text(22, y(k), `${protocol}, ${plain(rtt_s * 1e3, 3)} ms`, { "font-weight": 600, textLength: protocol.length > 14 ? 124 : undefined }),
-        text(163, y(k) - 9, `W ${short(at(side, result.flows[n].cwnd_pkts, result.t_s, tS), 3)}`, { "font-size": 10, fill: "var(--soft)" }),
+        text(163, y(k) - 9, `cwnd ${short(at(side, result.flows[n].cwnd_pkts, result.t_s, tS), 3)}`, { "font-size": 10, fill: "var(--soft)" }),
         svg("rect", { x: 422, y: y(k) - 7, width: width.toFixed(1), height: 14, fill: colour(n) }),
         text(428 + width, y(k), `${fixed(rates[k], 1)} Mb/s`),
       ];

@@ -28,7 +28,7 @@ tcpfair.tours = (() => {
     const [first, options] = asked(step.run);
     lab.show(step.plots);
     lab.apply(first, step.beside ? { ...options, compare: asked(step.beside)[0] } : options);
-    lab.zoom(step.zoom);
+    lab.plots.setZoom(step.zoom, lab.sides()[0].scenario.duration_s);
     lab.look(step.stretch && { from_s: step.stretch[0], length_s: step.stretch[1] }, step.stretch && step.point);
     lab.select(step.panel);
   }
@@ -130,19 +130,19 @@ tcpfair.tours = (() => {
     const { startS, stopS, peakPkts, wMaxPkts } = stretch;
     const startY = valueAt(step, side, startS);
     const margin = 0.1 * Math.max(peakPkts - startY, 1);
-    const drawn = tcpfair.drawn.create({ label, startY, levelY: wMaxPkts, scale: () => tcpfair.lab.scaleOf(plot) });
+    const drawn = tcpfair.drawn.create({ label, startY, levelY: wMaxPkts, scale: () => tcpfair.lab.plots.scaleOf(plot) });
     sketch = { digest: side.result.digest, drawn, isOpen: false };
-    tcpfair.lab.cover(plot, drawn, [startY - margin, peakPkts + margin]);
-    tcpfair.lab.zoom([startS, stopS]);
+    tcpfair.lab.plots.cover(plot, drawn, [startY - margin, peakPkts + margin]);
+    tcpfair.lab.plots.setZoom([startS, stopS], side.scenario.duration_s);
     document.body.classList.remove("covering");
   }
 
-  const valueAt = ({ draw: { plot, flow } }, side, tS) => tcpfair.lab.valuesAt(plot, side, tS).find((line) => line.flow === flow - 1).value;
+  const valueAt = ({ draw: { plot, flow } }, side, tS) => tcpfair.lab.plots.valuesAt(plot, side, tS).find((line) => line.flow === flow - 1).value;
 
   function hideSketch() {
     sketch = null;
     document.body.classList.remove("covering");
-    tcpfair.lab.cover(null, null);
+    tcpfair.lab.plots.cover(null, null);
   }
 
   /** The task to draw a curve: judged by the curve of the run, which is then shown below it. */
@@ -161,7 +161,7 @@ tcpfair.tours = (() => {
       if (is === "right") show();
     };
     const show = () => {
-      tcpfair.lab.uncover();
+      tcpfair.lab.plots.uncover();
       sketch = { ...sketch, isOpen: true };
     };
     return make("div", { className: "tour-predict", role: "group", "aria-label": "Your curve" },
@@ -173,7 +173,7 @@ tcpfair.tours = (() => {
   function contents() {
     place = null;
     hideSketch();
-    tcpfair.lab.point(null);
+    tcpfair.lab.plots.point(null);
     document.body.classList.remove("touring");
     const card = ({ id, title, asks }, k) =>
       make("button", { type: "button", className: "tour-card", data: { tour: id }, on: { click: () => go(k, 0) } }, make("strong", {}, title), make("span", {}, asks));
@@ -223,7 +223,7 @@ tcpfair.tours = (() => {
     document.body.classList.toggle("covering", Boolean(step.draw)); // until the curve alone can be covered
     if (applies) apply(step);
     tcpfair.lab.named(own, step.controls);
-    tcpfair.lab.point(step.stretch ? null : step.point);
+    tcpfair.lab.plots.point(step.stretch ? null : step.point);
     scrollTo(0, 0);
     heading.focus({ preventScroll: true });
     refresh();
@@ -251,7 +251,7 @@ tcpfair.tours = (() => {
   function setLecture(on) {
     document.body.classList.toggle("lecture", on);
     root.querySelector("[data-key=lecture]")?.setAttribute("aria-pressed", String(on));
-    tcpfair.lab.rebuild();
+    tcpfair.lab.plots.rebuild();
   }
 
   function lecture() {
@@ -295,7 +295,7 @@ tcpfair.tours = (() => {
     root.addEventListener("keydown", onEscape);
     document.addEventListener("keydown", onArrow);
     document.addEventListener("fullscreenchange", () => !document.fullscreenElement && isLecture() && setLecture(false));
-    known = await (await tcpfair.unpacked("tcpfair-tours")).json();
+    known = await tcpfair.unpacked("tcpfair-tours").json();
     root.dataset.open = "true";
   }
 
