@@ -16,7 +16,17 @@ from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import chance, claims, drawn, papers
-from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHDRAWN, WITHIN, rounded, row_name
+from tcpfair.validation.agreement import (
+    COLUMNS,
+    EXPLAINED,
+    NO_VALUE,
+    UNDECIDED,
+    UNEXPLAINED,
+    WITHDRAWN,
+    WITHIN,
+    rounded,
+    row_name,
+)
 from tcpfair.validation.comparison import Comparison, kernel_configs
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
@@ -27,8 +37,6 @@ from tcpfair.verdicts.report.marks import Bar
 from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
-EXPLAINED = "explained"
-NO_REASON = (UNEXPLAINED, "not understood", "no cause is known")  # in the line of a difference without a reason
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, WITHDRAWN, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows in the summary
@@ -82,14 +90,14 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     """
     place = layout.validation
     tables = {
-        "agreement": rounded(comparison.rows),
+        "agreement": rounded(comparison.rows[COLUMNS]),
         **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
         "curves": comparison.curves,
         **_drawn_tables(comparison),
         "pairs": rounded(comparison.pairs),
     }
     for kind, kernel in comparison.kernels.items():
-        tables |= {kind: rounded(kernel.rows), f"{kind}_runs": kernel.runs(*kernel.engine)}
+        tables |= {kind: rounded(kernel.rows[COLUMNS]), f"{kind}_runs": kernel.runs(*kernel.engine)}
         if drawn.experiments(kernel.config):
             tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
@@ -119,19 +127,12 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
 # --- Rows for display ---------------------------------------------------------------------------------------------
 
 
-def outcome(row: dict[str, Any]) -> str:
-    """The verdict of a row; disagreements with and without a reason differ. A line that says so is no reason."""
-    if row["verdict"] == BEYOND:
-        return UNEXPLAINED if any(words in row["explanation"] for words in NO_REASON) else EXPLAINED
-    return row["verdict"]
-
-
 def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return rows[rows["verdict"] != ""].to_dict("records")
 
 
 def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
-    return Bar(by_category(map(outcome, rows), OUTCOMES))
+    return Bar(by_category((row["outcome"] for row in rows), OUTCOMES))
 
 
 def per_cent(row: dict[str, Any]) -> str:
@@ -155,7 +156,6 @@ def _row_view(row: dict[str, Any]) -> dict[str, Any]:
     shown = OF_VALIDATION[row["metric"]]
     return {
         **row,
-        "outcome": outcome(row),
         "title": shown.words,
         "unit": shown.unit,
         "engine": _mean(row["engine_mean"], row["engine_se"], shown.decimals),
@@ -174,7 +174,7 @@ def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
     for label in comparison.config.protocols:
         own = [cells.get((label, *column)) for column in columns]
         if any(own):
-            shown = [(per_cent(row), outcome(row), row["explanation"]) if row else ("", "", "") for row in own]
+            shown = [(per_cent(row), row["outcome"], row["explanation"]) if row else ("", "", "") for row in own]
             matrix.append((label, shown))
     return {
         "name": tool,
@@ -484,7 +484,7 @@ def summary(comparison: Comparison) -> str:
     for compared in comparison.every:
         for tool in compared.tools:
             rows = [row for row in _judged(compared.rows) if row["tool"] == tool]
-            unexplained += [row for row in rows if outcome(row) == UNEXPLAINED]
+            unexplained += [row for row in rows if row["outcome"] == UNEXPLAINED]
             if rows:
                 lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(compared.config)}")
             for metric in _PER_CENT if tool in TOOLS else ():
