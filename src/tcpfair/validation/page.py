@@ -259,7 +259,7 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
         "level": config.analysis_value("drawn_level") if len(rows) else None,
         "seed": config.analysis_value("drawn_seed") if len(rows) else None,
         "kinds": chance.tally(config, rows, "experiment").to_dict("records"),
-        "windows": chance.tally(config, chance.by_window(rows), "window").to_dict("records"),
+        "windows": chance.tally(config, chance.by_window(config, rows), "window").to_dict("records"),
         "algorithms": chance.tally(config, rows.sort_values("algorithm"), "algorithm").to_dict("records"),
         "worst": rows.sort_values("p").head(WORST).to_dict("records"),
         "dumbbells": [(name, chance.verdict_counts(own)) for name, own in _by_experiment(comparison.dumbbells)],
