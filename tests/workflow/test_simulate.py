@@ -147,7 +147,7 @@ def test_an_edit_during_the_run_is_refused(root, jobs):
     campaign = simulate.campaign_of(plan, [("ogura", "pair")])
     edit(root / CONFIG, "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
     with pytest.raises(InputError, match="edited during the run"):
-        executor.run(plan.layout, campaign, 1)
+        executor.run(plan.layout, campaign, executor.How())
 
 
 def test_smoke_runs_try_every_experiment_of_a_paper_and_count_what_was_too_short(root, jobs, capsys):

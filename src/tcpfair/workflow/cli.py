@@ -274,6 +274,13 @@ def _layout(given: argparse.Namespace) -> Layout:
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
 
 
+def _how(given: argparse.Namespace):
+    from tcpfair.workflow import executor
+    from tcpfair.workflow.run import free_cores
+
+    return executor.How(given.cores or free_cores(), given.profile, given.yes)
+
+
 def _install(given: argparse.Namespace) -> None:
     from tcpfair.library import live
 
@@ -446,20 +453,20 @@ def _validate(given: argparse.Namespace) -> int:
                 raise InputError(f"--{option}: requires --run; write --run ns2 or --run ns3")
     if given.random is not None and (given.tool or given.random < 0 or given.count < 1):
         raise InputError("--random: requires a seed of 0 or more and --count of 1 or more, without --run")
-    how = (given.cores or runs.free_cores(), given.profile)
+    how = _how(given)
     with runs.only_run(layout.root, "results/validation"):
         if given.random is not None:
             return 0 if validate.try_random(layout, given.random, given.count) else 1
         elif not given.tool:
-            print(validate.compare(layout, *how), end="")
+            print(validate.compare(layout, how), end="")
             print(f"open       {os.path.relpath(page.report(layout))}")
         elif given.quick:
-            far_off = validate.check_quickly(layout, given.tool, given.experiments, *how)
+            far_off = validate.check_quickly(layout, given.tool, given.experiments, how)
             print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
             return 1 if far_off else 0
         else:
             try:
-                validate.run_tool(layout, given.tool, given.experiments, *how, given.yes)
+                validate.run_tool(layout, given.tool, given.experiments, how)
             finally:  # of what succeeded
                 checksums.update(layout.data, [layout.validated, layout.guest_clauses])
     return 0
@@ -493,9 +500,8 @@ def _ensemble(given: argparse.Namespace) -> None:
     if given.dry_run:
         print("\n".join(work.line for work in ensemble.plan(layout, given.papers, given.settings)))
         return
-    cores = given.cores or runs.free_cores()
     with runs.only_run(layout.root, "results/engine/ensemble"):
-        ensemble.run(layout, given.papers, given.settings, cores, given.profile, given.yes)
+        ensemble.run(layout, _how(given), given.papers, given.settings)
 
 
 def _study(given: argparse.Namespace) -> None:
@@ -507,9 +513,8 @@ def _study(given: argparse.Namespace) -> None:
     if given.dry_run:
         print("\n".join(studies.plan(layout, study).lines))
         return
-    cores = given.cores or runs.free_cores()
     with runs.only_run(layout.root, layout.study(study.name).relative_to(layout.root).as_posix()):
-        studies.run(layout, study, cores, given.profile, given.yes)
+        studies.run(layout, study, _how(given))
 
 
 def _bench(given: argparse.Namespace) -> None:

@@ -19,12 +19,11 @@ from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
 from tcpfair.library.live import run as simulate
 from tcpfair.measures import replicates
-from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
-from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
+from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, load, named
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 
 STEP = "ensemble"  # its name among the benchmarks
 
@@ -162,39 +161,29 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
 
 
 def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
-    config = load(layout.ensemble_config)
-    names = chosen_names(config, wanted)
-    return [ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name) for name in names]
+    return [named(layout, name) for name in chosen_names(load(layout.ensemble_config), wanted)]
 
 
-def run(
-    layout: Layout,
-    wanted: Sequence[str] = (),
-    n_settings: int | None = None,
-    cores: int = 1,
-    profile: str = "default",
-    yes: bool = False,
-    say: Say = print,
-) -> None:
+def run(layout: Layout, how: How, wanted: Sequence[str] = (), n_settings: int | None = None) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished items are kept.
+    Raises InputError when the estimate is long without ``how.yes``, and when jobs failed; finished items are kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):
-            say(f"taken      {ensemble.name}: {n_restored} settings from data/ensemble")
+            executor.say(f"taken      {ensemble.name}: {n_restored} settings from data/ensemble")
     works = plan(layout, wanted, n_settings)
     for work in works:
-        say(work.line)
+        executor.say(work.line)
     items = [item for work in works for item in work.items]
     store = layout.ensemble_shards
     try:
-        executor.run(layout, Campaign(STEP, store, store, items, n_settings), cores, profile, yes, say)
+        executor.run(layout, Campaign(STEP, store, store, items, n_settings), how)
     finally:  # write complete papers after an interrupted or failed run too
         for work in works:
             if all(ensemble_table.is_kept(layout, member) for member in work.members):
                 for line in _finish(layout, work, n_settings):
-                    say(line)
+                    executor.say(line)
 
 
 def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:

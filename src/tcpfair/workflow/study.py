@@ -41,7 +41,7 @@ from tcpfair.runs.study import make as made_study
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 
 STEP = "study"  # its name among the benchmarks
 _SLICE_S = 30  # planned length of a slice, the most that a kill costs
@@ -282,28 +282,26 @@ def _write_trace(layout: Layout, study: Study, traces: list[Trace], name: str) -
 # --- All of them -------------------------------------------------------------------------------------------------
 
 
-def run(
-    layout: Layout, study: Study, cores: int = 1, profile: str = "default", yes: bool = False, say: Say = print
-) -> None:
+def run(layout: Layout, study: Study, how: How) -> None:
     """Bring a study up to date: simulate missing runs, write the table of metrics and the summary.
 
-    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished slices are kept.
+    Raises InputError when the estimate is long without ``how.yes``, and when jobs failed; finished slices are kept.
     """
     began_s = time.monotonic()
     work = plan(layout, study)
     for line in work.lines:
-        say(line)
+        executor.say(line)
     if not is_up_to_date(layout, study):
-        _simulate(layout, work, cores, profile, yes, say)
+        _simulate(layout, work, how)
         _gather(layout, work)
         _tidy(layout, work)
     for line in _summarise(layout, study):
-        say(line)
+        executor.say(line)
     if sum(work.n_left):
-        say(_time_text(layout, study, time.monotonic() - began_s))
+        executor.say(_time_text(layout, study, time.monotonic() - began_s))
 
 
-def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, say: Say) -> None:
+def _simulate(layout: Layout, work: Work, how: How) -> None:
     study = work.study
     asked = {"file": study.file.model_dump(mode="json"), "name": study.name, "where": study.where}
     folder = layout.study(study.name)
@@ -311,7 +309,7 @@ def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, s
     for item, own in zip(work.items, work.slices, strict=True):
         if not item.n_runs and not campaign.shard(item).is_file():
             make_slice(layout, study, *own, _earlier(layout, study))  # all of its runs are known
-    executor.run(layout, campaign, cores, profile, yes, say, before=lambda: _try(study))
+    executor.run(layout, campaign, how, before=lambda: _try(study))
 
 
 def _try(study: Study) -> None:

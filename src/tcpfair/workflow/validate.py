@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import pandas as pd
 
@@ -37,9 +38,7 @@ from tcpfair.validation.scenarios import (
     whole,
 )
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
-
-_say_at_once: Say = functools.partial(print, flush=True)  # so that a log shows it during the run
+from tcpfair.workflow.executor import Campaign, How, Item, Made, say
 
 
 def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
@@ -66,9 +65,7 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
     return make
 
 
-def _make(
-    layout: Layout, parts: Sequence[Part], cores: int, profile: str = "default", yes: bool = True, say: Say = print
-) -> None:
+def _make(layout: Layout, parts: Iterable[Part], how: How) -> None:
     """Make the missing parts. Raises InputError as `executor.run` does."""
     items = [
         Item(part.shard_name, campaign.expected_s(part, costs.PLANNED_PKTS_PER_S), len(part.specs))
@@ -76,10 +73,10 @@ def _make(
         if not part.is_kept()
     ]
     store = campaign.store_of(layout)
-    executor.run(layout, Campaign("validate", store, store, items), cores, profile, yes, say)
+    executor.run(layout, Campaign("validate", store, store, items), how)
 
 
-def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say = print) -> str:
+def compare(layout: Layout, how: How) -> str:
     """Bring the comparison up to date, with engine runs where results are missing or stale; returns it as text."""
     config = load(layout.validation_config)
     comparison.explanations(layout, config)
@@ -91,7 +88,7 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
         if todo:
             runs = sum(len(part.specs) for part in todo)
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
-        _make(layout, todo, cores, profile, say=say)
+        _make(layout, todo, how._replace(yes=True))
         page.write(layout, comparison.compare(layout, config, engine), made_from)
         for kind in (*KINDS, papers.KIND):
             shards.discard_others(campaign.store_of(layout) / kind / ENGINE, {part.file for part in engine})
@@ -101,18 +98,10 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
 # --- Running a simulator ------------------------------------------------------------------------------------------
 
 
-def run_tool(
-    layout: Layout,
-    tool: str,
-    experiments: Sequence[str] = (),
-    cores: int = 1,
-    profile: str = "default",
-    yes: bool = False,
-    say: Say = print,
-) -> None:
+def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) -> None:
     """Run a simulator on some experiments (by default all that it takes part in) and ship the results.
 
-    Raises InputError when it is not installed, when the estimate is long without ``yes``, or when parts failed; finished
+    Raises InputError when it is not installed, when the estimate is long without ``how.yes``, or when parts failed; finished
     parts are kept.
     """
     kind = kind_of(tool)
@@ -136,7 +125,7 @@ def run_tool(
     n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
     try:
-        _make(layout, parts, cores, profile, yes, say)
+        _make(layout, parts, how)
     finally:  # ship complete experiments after an interrupted run too
         kept = [part for part in of_papers if part.is_kept()]
         if kept and set(plans) & set(chosen):
@@ -155,7 +144,7 @@ def run_tool(
                 shards.discard_others(place, {part.file for part in own})
     if set(plans) & set(chosen):
         engine = papers.engine_parts(layout, plans)
-        _make(layout, [part for part in engine if not part.is_kept()], cores, profile, say=say)
+        _make(layout, engine, how._replace(yes=True))
         claims.ship(layout, claims.compare(layout, engine))
         say(f"written   {layout.guest_clauses.relative_to(layout.root)}")
 
@@ -171,14 +160,7 @@ def chosen_experiments(
     return [name for name in known if not wanted or name in wanted]
 
 
-def check_quickly(
-    layout: Layout,
-    tool: str,
-    experiments: Sequence[str] = (),
-    cores: int = 1,
-    profile: str = "default",
-    say: Say = print,
-) -> list[str]:
+def check_quickly(layout: Layout, tool: str, experiments: Sequence[str], how: How) -> list[str]:
     """Compare a few short runs of a simulator and of the engine without storing them; a line for each that is far off."""
     if tool not in KINDS[WHOLE]:
         raise InputError(f"--quick: not with --run {tool}; use it with --run {' or --run '.join(KINDS[WHOLE])}")
@@ -188,7 +170,7 @@ def check_quickly(
     found: list[str] = []
     of = {backend: campaign.parts(layout, config, QUICK, backend, chosen) for backend in (ENGINE, tool)}
     try:
-        _make(layout, [part for parts in of.values() for part in parts], cores, profile, say=say)
+        _make(layout, chain.from_iterable(of.values()), how._replace(yes=True))
         for name in chosen:
             own = {
                 backend: campaign.joined(config, name, [part for part in parts if part.experiment == name]).runs
@@ -203,7 +185,7 @@ def check_quickly(
     return found
 
 
-def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -> bool:
+def try_random(layout: Layout, seed: int, count: int) -> bool:
     """Whether the engine is equivalent to ns-2 on all of ``count`` random dumbbells of each kind, drawn with ``seed``.
 
     Each dumbbell gets replicates until `chance.judge` decides, at most ``drawn_most_runs``. A line is printed for each step,
