@@ -1,5 +1,6 @@
 """Random dumbbells and runs without jitter: what is drawn, how likely a difference is, and what is shown of it."""
 
+import json
 import math
 
 import numpy as np
@@ -236,7 +237,7 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
         and 'id="seeds"' in html
     )
     written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file()}
-    assert written == set(page.outputs(layout, load(layout.validation_config)))
+    assert {path.name for path in written} == {*json.loads((layout.validation / "made.json").read_text()), "made.json"}
 
 
 def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys):

@@ -102,8 +102,7 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
         if name == "share":  # must agree more closely where it hardly varies
             bar = float(np.fmin(bar, chance))
         outcome = verdict(engine, other, abs(difference), bar, chance)
-        withdraws = config.analysis.get("withdraw_undecided")
-        if outcome == UNDECIDED and withdraws and withdraws.value:
+        if outcome == UNDECIDED and config.analysis_or("withdraw_undecided"):
             outcome = WITHDRAWN
     relative = difference / other if other else math.nan
     return {"difference": difference, "relative": relative, "difference_se": se, "bar": bar, "verdict": outcome}

@@ -35,7 +35,7 @@ PAIR_COLUMNS = [
 
 def paired_experiments(config: PaperConfig) -> list[str]:
     """The experiments whose runs are compared seed by seed."""
-    return config.analysis_value("paired_experiments") if "paired_experiments" in config.analysis else []
+    return config.analysis_or("paired_experiments", [])
 
 
 def welch_p(a: np.ndarray, b: np.ndarray) -> float:

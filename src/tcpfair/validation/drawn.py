@@ -28,7 +28,7 @@ _LEAST_PKTS = 2  # of a buffer, and of an initial threshold
 
 def is_drawn(config: PaperConfig, experiment: str) -> bool:
     """Whether an experiment consists of drawn dumbbells."""
-    return "drawn" in config.analysis and experiment in config.analysis_value("drawn")
+    return experiment in config.analysis_or("drawn", ())
 
 
 def experiments(config: PaperConfig) -> list[str]:

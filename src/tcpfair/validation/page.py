@@ -15,6 +15,7 @@ from tcpfair.files.layout import Layout
 from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import outputs
 from tcpfair.validation import chance, claims, drawn, papers
 from tcpfair.validation.agreement import (
     COLUMNS,
@@ -27,7 +28,7 @@ from tcpfair.validation.agreement import (
     rounded,
     row_name,
 )
-from tcpfair.validation.comparison import Comparison, kernel_configs
+from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
@@ -71,16 +72,9 @@ def summary_file(layout: Layout) -> Path:
     return layout.validation / "summary.txt"
 
 
-def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
-    """All files that `write` writes."""
-    kernels = kernel_configs(layout)
-    tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "dumbbells", "pairs"]
-    tables += [name for kind in kernels for name in (kind, f"{kind}_runs")]
-    tables += [f"{kind}_{name}" for kind, own in kernels.items() if drawn.experiments(own) for name in _OF_DRAWN]
-    tables += ["claims", "resembling"]
-    names = [f"{table}.csv" for table in tables]
-    names += [file for figure in _figures(config, kernels) for file in figure.files]
-    return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
+def is_current(layout: Layout, made_from: str) -> bool:
+    """Whether all files that `write` wrote are unchanged, and were made from these inputs."""
+    return outputs.is_intact(layout.validation) and made_from in report(layout).read_text()
 
 
 def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
@@ -101,8 +95,9 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         if drawn.experiments(kernel.config):
             tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
-    for name, table in tables.items():
-        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    files = [place / f"{name}.csv" for name in tables]
+    for file, table in zip(files, tables.values(), strict=True):
+        write_whole(file, table.to_csv(index=False, lineterminator="\n"))
     shown = map(_row_view, _judged(comparison.rows))
     context = {
         "made_from": made_from,
@@ -122,6 +117,8 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     }
     write_whole(summary_file(layout), summary(comparison) + "\n")
     write_page(report(layout), "validation.html.j2", context)
+    files += [place / file for figure in context["figures"] for file in figure["files"]]
+    outputs.seal(place, [*files, summary_file(layout), report(layout)])
 
 
 # --- Rows for display ---------------------------------------------------------------------------------------------

@@ -511,6 +511,12 @@ class Plan:
         """True when every output exists and is current, so that Snakemake has no work."""
         return all(self.traces.values()) and not self.stale
 
+    def refuse_unfinished(self, command: str, first: str) -> None:
+        """Raise InputError, with what to do ``first``, if an output is missing or stale."""
+        if not self.is_up_to_date():
+            left = ", ".join(step.name for step, _ in self.stale[:3]) or "some outputs"
+            raise InputError(f"{command}: the run is not finished, or something has changed since ({left}); {first}")
+
     def publish(self) -> None:
         """Give all finished outputs their stable names."""
         for step in self.steps:

@@ -82,8 +82,7 @@ def compare(layout: Layout, how: How) -> str:
     comparison.explanations(layout, config)
     engine = comparison.engine_parts(layout, config)
     made_from = outputs.part(dict(comparison.made_from(layout, config, engine)))
-    exists = all(path.is_file() for path in page.outputs(layout, config))
-    if not exists or made_from not in page.report(layout).read_text():
+    if not page.is_current(layout, made_from):
         todo = [part for part in engine if not part.is_kept()]
         if todo:
             runs = sum(len(part.specs) for part in todo)
@@ -192,37 +191,29 @@ def try_random(layout: Layout, seed: int, count: int) -> bool:
     each verdict and the sum. Results and settings are in a separate folder, where an interrupted run continues. Raises
     InputError when ns-2 is not installed or fails.
     """
-    most = load(layout.validation_config).analysis_value("drawn_most_runs")
-    config = drawn.redrawn(load(layout.validation_config), seed, count, most)
+    configured = load(layout.validation_config)
+    most = configured.analysis_value("drawn_most_runs")
+    config = drawn.redrawn(configured, seed, count, most)
     stack, kind = stack_of(config), f"random_{seed}"
     place = layout.validation / kind
     say(f"stack      the engine's flows have {stack}; margins hold for this stack alone")
     rows, tables = [], []
     for name in drawn.experiments(config):
-        first = int(load(layout.validation_config).experiments[name].runs.value)
-        of = {backend: campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")}
         protocols = drawn.table(config, name).set_index(["label", "flow"])["protocol"]
-        runs: dict[str, list[pd.DataFrame]] = {ENGINE: [], "ns2": []}
-        for done, pair in enumerate(zip(*of.values(), strict=True), start=1):
-            label, upto, verdict = pair[0].label, 0, chance.UNDECIDED
-            found = {part.backend: pd.DataFrame() for part in pair}
-            while verdict == chance.UNDECIDED and upto < most:
-                before, upto = upto, min(max(first, 2 * upto), most)
-                for part in pair:
-                    more = campaign.replicates(part, before, upto)
-                    if not more.is_kept():
-                        campaign.make(config, more)
-                    found[part.backend] = pd.concat([found[part.backend], more.kept().runs], ignore_index=True)
-                row = {"experiment": name, "label": label, **chance.judge(config, found[ENGINE], found["ns2"])}
-                verdict = row["verdict"]
-                say(f"simulated  {name} {label} ({done} of {count}): {upto} replicates: {verdict}")
+        first, runs = int(configured.experiments[name].runs.value), []
+        of = [campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")]
+        for done, pair in enumerate(zip(*of, strict=True), start=1):
+            label = pair[0].label
+            for upto, *both in _more_and_more(config, pair, first, most):
+                row = {"experiment": name, "label": label, **chance.judge(config, *both)}
+                say(f"simulated  {name} {label} ({done} of {count}): {upto} replicates: {row['verdict']}")
+                if row["verdict"] != chance.UNDECIDED:
+                    break
             say(chance.dumbbell_line(row, protocols[label, row["flow"]], stack))
             rows.append(row)
-            for backend, table in found.items():
-                runs[backend].append(table)
-        tables.append(
-            chance.flows(config, name, "ns2", *(pd.concat(each, ignore_index=True) for each in runs.values()))
-        )
+            runs.append(both)
+        sides = (pd.concat(side, ignore_index=True) for side in zip(*runs, strict=True))
+        tables.append(chance.flows(config, name, "ns2", *sides))
     verdicts = pd.DataFrame(rows, columns=chance.DUMBBELL_COLUMNS)
     flows = pd.concat(tables, ignore_index=True)
     for file, table in (
@@ -235,6 +226,22 @@ def try_random(layout: Layout, seed: int, count: int) -> bool:
         say(f"verdict    {name}: {chance.verdict_counts(own)}, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
     return bool((verdicts["verdict"] == chance.EQUIVALENT).all())
+
+
+def _more_and_more(
+    config: PaperConfig, pair: Sequence[Part], first: int, most: int
+) -> Iterator[tuple[int, pd.DataFrame, pd.DataFrame]]:
+    """Numbers of replicates from ``first`` on, doubled up to ``most``, each with the runs of both simulators so far."""
+    found, before = [pd.DataFrame(), pd.DataFrame()], 0
+    while before < most:
+        upto = min(max(first, 2 * before), most)
+        for side, part in enumerate(pair):
+            more = campaign.replicates(part, before, upto)
+            if not more.is_kept():
+                campaign.make(config, more)
+            found[side] = pd.concat([found[side], more.kept().runs], ignore_index=True)
+        yield upto, *found
+        before = upto
 
 
 def table_lines(rows: pd.DataFrame) -> Iterator[str]:
