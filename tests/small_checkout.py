@@ -135,7 +135,7 @@ def make_plan(root: Path, **values) -> Plan:
 
 def make_trace(plan: Plan, experiment: str) -> Path:
     """Simulate what is missing of an experiment and assemble its trace, as the workflow does; returns its folder."""
-    specs = plan.specs("ogura", experiment)
+    specs = plan.held["ogura"].specs(experiment)
     runs = store.asked(specs)
     lacking = {run.key for run in store.missing(plan.layout, "ogura", experiment, runs)}
     if left := [spec for spec in specs if spec.key in lacking]:

@@ -70,7 +70,12 @@ def shard_names(member: Member) -> list[str]:
 
 def member_files(layout: Layout, member: Member) -> list[Path]:
     """Paths of the shards of a member."""
-    return [layout.ensemble_shards / f"{name}{shards.SUFFIX}" for name in shard_names(member)]
+    return [shard_file(layout, name) for name in shard_names(member)]
+
+
+def shard_file(layout: Layout, name: str) -> Path:
+    """Path of a shard."""
+    return layout.ensemble_shards / f"{name}{shards.SUFFIX}"
 
 
 def is_kept(layout: Layout, member: Member) -> bool:

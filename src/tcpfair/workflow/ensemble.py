@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -72,7 +71,7 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
         pkts = 0
         for shard, member, unit in known[of][name]:
             metrics, refused, own_pkts = made(member, unit, results)
-            ensemble_table.keep(_path(layout, shard), metrics, refused)
+            ensemble_table.keep(ensemble_table.shard_file(layout, shard), metrics, refused)
             pkts += own_pkts
         return Made(pkts)
 
@@ -87,13 +86,9 @@ def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list
     found: dict[tuple[int, int], list[tuple[str, Member, list[str]]]] = {}
     for member in ensemble.members(n_settings):
         for place, shard in enumerate(ensemble_table.shard_names(member)):
-            if not _path(layout, shard).is_file():
+            if not ensemble_table.shard_file(layout, shard).is_file():
                 found.setdefault((member.setting, place), []).append((shard, member, ensemble.units[place]))
     return list(found.values())
-
-
-def _path(layout: Layout, shard: str) -> Path:
-    return layout.ensemble_shards / f"{shard}{shards.SUFFIX}"
 
 
 @dataclass(frozen=True)

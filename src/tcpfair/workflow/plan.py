@@ -140,10 +140,6 @@ class Plan:
         """The available runs and metrics of the source, by paper."""
         return {name: store.Held(self.layout, paper, self._remembered) for name, paper in self.papers.items()}
 
-    def specs(self, paper: str, experiment: str) -> list:
-        """The runs of an experiment."""
-        return self.held[paper].specs(experiment)
-
     @cached_property
     def asked(self) -> dict[Pair, list[Asked]]:
         """The runs that every requested experiment needs. Raises InputError for an invalid value."""

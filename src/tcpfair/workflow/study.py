@@ -74,6 +74,10 @@ def _shards(layout: Layout, study: Study) -> Path:
     return layout.study(study.name) / "shards"
 
 
+def _shard(layout: Layout, study: Study, first: int, end: int) -> Path:
+    return _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
+
+
 def _traces(layout: Layout, study: Study) -> Path:
     return layout.study(study.name) / "traces"
 
@@ -165,12 +169,11 @@ def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[i
     """The number of runs to simulate in each slice."""
     if is_up_to_date(layout, study):
         return [0] * len(slices)
-    made_from, place = part_of(study), _shards(layout, study)
     table = _earlier(layout, study)
     earlier = set(table["key"].to_pylist()) if table else set()
     found = []
     for first, end in slices:
-        is_finished = (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file()
+        is_finished = _shard(layout, study, first, end).is_file()
         n_known = sum(spec.key in earlier for spec in _possible(study, first, end)) if earlier else 0
         found.append(0 if is_finished else end - first - n_known)
     return found
@@ -251,7 +254,7 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
     values = {name: np.array([found.get(name, np.nan) for *_, found in rows], dtype=float) for name in names}
     runs, keys, refused, _ = zip(*rows, strict=True)
     about = {"metrics": names, "made_from": dict(study.made_from)}
-    path = _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
+    path = _shard(layout, study, first, end)
     shards.write(path, pa.table({"run": runs, "key": keys, "refused": refused, **values}), about)
     return Made(pkts, engine_s)
 
@@ -331,8 +334,7 @@ def _try(study: Study) -> None:
 def _gather(layout: Layout, work: Work) -> None:
     """Write the table of metrics, a row for each run in order."""
     study = work.study
-    paths = [layout.study(study.name).parent / f"{item.name}{shards.SUFFIX}" for item in work.items]
-    found = [shards.read(path) for path in paths]
+    found = [shards.read(_shard(layout, study, *own)) for own in work.slices]
     names = next((about["metrics"] for _, about in found if about["metrics"]), [])
     for (first, _), (_, about) in zip(work.slices, found, strict=True):
         if about["metrics"] not in (names, []):
