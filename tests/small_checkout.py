@@ -150,7 +150,7 @@ def make_trace(plan: Plan, experiment: str) -> Path:
 def put_shard(plan: Plan, experiment: str, specs: Sequence[RunSpec]) -> Path:
     """Simulate some runs and write their shard; returns its folder."""
     folder = store.trace_folder(plan.layout, "ogura", experiment, store.asked(specs))
-    every = plan.specs("ogura", experiment)
+    every = plan.held["ogura"].specs(experiment)
     trace.write(sources.shard_of(plan.papers["ogura"], experiment, specs, every), folder)
     return folder
 
