@@ -135,7 +135,7 @@ def make_plan(root: Path, **values) -> Plan:
 
 def make_trace(plan: Plan, experiment: str) -> Path:
     """Simulate what is missing of an experiment and assemble its trace, as the workflow does; returns its folder."""
-    specs = plan.specs("ogura", experiment)
+    specs = plan.held["ogura"].specs(experiment)
     runs = store.asked(specs)
     lacking = {run.key for run in store.missing(plan.layout, "ogura", experiment, runs)}
     if left := [spec for spec in specs if spec.key in lacking]:
@@ -150,7 +150,7 @@ def make_trace(plan: Plan, experiment: str) -> Path:
 def put_shard(plan: Plan, experiment: str, specs: Sequence[RunSpec]) -> Path:
     """Simulate some runs and write their shard; returns its folder."""
     folder = store.trace_folder(plan.layout, "ogura", experiment, store.asked(specs))
-    every = plan.specs("ogura", experiment)
+    every = plan.held["ogura"].specs(experiment)
     trace.write(sources.shard_of(plan.papers["ogura"], experiment, specs, every), folder)
     return folder
 

@@ -32,7 +32,7 @@ def shards(plan, experiment="pair"):
 
 def assembled(plan, folder):
     """The bytes of the trace of `pair`, put together."""
-    trace.write(sources.assemble(*of_pair(plan), plan.specs("ogura", "pair")), folder)
+    trace.write(sources.assemble(*of_pair(plan), plan.held["ogura"].specs("pair")), folder)
     return contents(folder)
 
 
@@ -44,7 +44,7 @@ def contents(folder):
 def at_once(root, tmp_path_factory):
     """The bytes of the trace of `pair` when all runs are simulated together."""
     plan = make_plan(root)
-    made = sources.simulate(plan.papers["ogura"], "pair", specs=plan.specs("ogura", "pair"))
+    made = sources.simulate(plan.papers["ogura"], "pair", specs=plan.held["ogura"].specs("pair"))
     made.provenance |= {"pkts": sources.delivered_pkts(made)}
     folder = tmp_path_factory.mktemp("once") / "trace"
     trace.write(made, folder)
@@ -80,7 +80,7 @@ def test_fewer_runs_are_put_together_without_simulating(root):
     plan = make_plan(root)
     assert plan.traces["ogura", "pair"] is None
     assert lacking(plan)["ogura/pair"] == 0
-    made = sources.assemble(*of_pair(plan), plan.specs("ogura", "pair"))
+    made = sources.assemble(*of_pair(plan), plan.held["ogura"].specs("pair"))
     assert made.runs["run_id"].tolist() == [0, 1]
     of_libra = whole.samples[whole.samples["run_id"] >= 2]
     assert made.samples["delivered_bytes"].tolist() == of_libra["delivered_bytes"].tolist()
@@ -89,7 +89,7 @@ def test_fewer_runs_are_put_together_without_simulating(root):
 @pytest.mark.parametrize("cut", [[[0, 1, 2, 3]], [[1, 3], [0, 2]], [[2], [0, 3], [1]], [[3], [2], [1], [0]]], ids=str)
 def test_a_trace_has_the_same_bytes_however_its_runs_were_cut_into_shards(root, tmp_path, at_once, cut):
     plan = make_plan(root)
-    specs = plan.specs("ogura", "pair")
+    specs = plan.held["ogura"].specs("pair")
     written = [put_shard(plan, "pair", [specs[i] for i in own]) for own in cut]
     assert set(shards(plan)) == set(written)
     assert assembled(plan, tmp_path / "trace") == at_once

@@ -77,6 +77,7 @@ BY_CHANCE = (
   drawn_seed: {value: 1, source: x}
   drawn: {value: {mixes: {count: 2, fair_window_pkts: [2, 40], bar: 0.08}}, source: x}
   drawn_level: {value: 0.05, source: x}
+  drawn_few_pkts: {value: 10, source: x}
   drawn_margin: {value: 0.02, source: x}
   drawn_margin_relative: {value: 0.1, source: x}
   drawn_confidence: {value: 0.9, source: x}
@@ -89,6 +90,7 @@ BY_CHANCE = (
   drawn_jitter_pkts: {value: [0.5, 3], source: x}
   drawn_access_ratio: {value: [2, 20], source: x}
   drawn_access_jitter_pkts: {value: [0, 2], source: x}
+  drawn_ssthresh_share: {value: 1, source: x}
   drawn_longest_ccid2_pkts: {value: 600, source: x}
 """,
     """

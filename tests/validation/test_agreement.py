@@ -7,7 +7,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.validation import agreement
-from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN
+from tcpfair.validation.agreement import BEYOND, EXPLAINED, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN
 from tcpfair.validation.scenarios import load
 from tests.validation.fake_simulators import make_checkout
 
@@ -130,12 +130,28 @@ def table(*verdicts, tool="ns2") -> pd.DataFrame:
 
 
 def test_rows_beyond_their_bar_have_a_line_or_are_unexplained():
-    lines = {"ns2": {"*/slow/*": "it is slow", "epoch/slow/one": "its timer"}}
+    lines = {"ns2": {"*/slow/*": (EXPLAINED, "it is slow"), "epoch/slow/one": (EXPLAINED, "its timer")}}
     rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), lines)
     assert rows["explanation"].tolist() == ["it is slow", "its timer", UNEXPLAINED]
+    assert rows["outcome"].tolist() == [EXPLAINED, EXPLAINED, UNEXPLAINED]
     rows = agreement.explained(table(WITHIN, UNDECIDED, NO_VALUE), lines)
     assert rows["explanation"].tolist() == ["", "", ""]
+    assert rows["outcome"].tolist() == rows["verdict"].tolist()
     assert agreement.explained(table(BEYOND, WITHIN, WITHIN, tool="ns3"), lines)["explanation"][0] == UNEXPLAINED
+
+
+def test_a_field_and_no_phrase_decides_whether_a_line_is_a_reason(config, tmp_path):
+    path = tmp_path / "explanations.yaml"
+    path.write_text(
+        "ns2:\n"
+        "  '*/slow/*': its timer is not understood by everybody\n"
+        "  epoch/slow/one: {unexplained: 11.0 and 10.2 packets}\n"
+        "  share/fast/*: {unexplained: of two flows}\n"
+        "  share/fast/two: 'the last line that fits counts'\n"
+    )
+    rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), agreement.load_explanations(path, config))
+    assert rows["outcome"].tolist() == [EXPLAINED, UNEXPLAINED, EXPLAINED]
+    assert rows["explanation"].tolist()[1:] == ["11.0 and 10.2 packets", "the last line that fits counts"]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +161,8 @@ def test_rows_beyond_their_bar_have_a_line_or_are_unexplained():
         ("ns2: {mean_cwnd/slow: x}\n", "'mean_cwnd/slow' fits no row; write it as metric/algorithm/experiment"),
         ("ns2: {share/slow/one: x}\n", "fits no row"),  # one flow has no share
         ("ns2: {share/slow/two: 5}\n", "must be one line of text"),
+        ("ns2: {share/slow/two: {unexplained: 5}}\n", "must be one line of text"),
+        ("ns2: {share/slow/two: {unexplained: x, reason: y}}\n", "must be one line of text"),
         ('ns2: {share/slow/two: "a\\nb"}\n', "must be one line of text"),
     ],
 )

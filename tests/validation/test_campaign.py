@@ -253,6 +253,7 @@ def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, mon
         "bars": lambda: edit(layout.validation_config, *bars),
         "code": lambda: monkeypatch.setattr(comparison, "CODE", comparison.CODE[:1]),
         "lost table": (layout.validation / "two.csv").unlink,
+        "lost rows": lambda: (layout.validation / "two.csv").write_text("label\n"),
         "lost digest": lambda: report.write_text(made_from.sub("", report.read_text())),
     }.items():
         before = (report.stat().st_mtime_ns, report.read_text())

@@ -1,5 +1,6 @@
 """Random dumbbells and runs without jitter: what is drawn, how likely a difference is, and what is shown of it."""
 
+import json
 import math
 
 import numpy as np
@@ -60,7 +61,8 @@ def test_what_is_drawn_obeys_its_laws():
 
 
 def test_without_their_laws_flows_have_no_access_links_and_any_algorithm_has_any_window():
-    left = {name: value for name, value in REPOSITORY.analysis.items() if "access" not in name and "ccid2" not in name}
+    removed = ("access", "ssthresh", "ccid2")
+    left = {name: value for name, value in REPOSITORY.analysis.items() if not any(word in name for word in removed)}
     only = left | {
         "drawn_protocols": REPOSITORY.analysis["drawn_level"].model_copy(update={"value": ["ccid2", "newreno"]})
     }
@@ -70,6 +72,21 @@ def test_without_their_laws_flows_have_no_access_links_and_any_algorithm_has_any
     ccid2 = table[table["protocol"] == "ccid2"]
     longest_pkts = bdp_pkts(ccid2["capacity_bps"], ccid2["rtt_ms"] / 1000, 1500) + ccid2["buffer_pkts"]
     assert longest_pkts.max() > REPOSITORY.analysis_value("drawn_longest_ccid2_pkts")
+
+
+@pytest.mark.parametrize(
+    ("law", "column"),
+    [
+        ("drawn_ssthresh_share", "initial_ssthresh_bdp"),
+        ("drawn_access_ratio", "access_bps"),
+        ("drawn_access_jitter_pkts", "access_jitter_s"),
+    ],
+)
+def test_each_law_of_a_flow_is_independent_of_the_others(law, column):
+    left = {name: value for name, value in REPOSITORY.analysis.items() if name != law}
+    table = drawn.table(REPOSITORY.model_copy(update={"analysis": left}), "random_dumbbells_wide")
+    assert set(drawn.table(REPOSITORY, "random_dumbbells_wide")) - set(table) == {column}
+    assert table.notna().all(axis=None)
 
 
 def test_a_draw_is_the_same_on_every_machine():
@@ -131,7 +148,7 @@ def test_the_tally_counts_what_is_below_the_level():
 
 
 def test_flows_are_told_apart_by_their_window_in_the_other_simulator():
-    tally = chance.tally(REPOSITORY, chance.by_window(flow_rows()), "window").set_index("what")
+    tally = chance.tally(REPOSITORY, chance.by_window(REPOSITORY, flow_rows()), "window").set_index("what")
     assert tally["flows"].to_dict() == {"below 10 packets": 2, "10 and more": 2}
     assert tally["bar"].isna().all()
 
@@ -220,7 +237,7 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
         and 'id="seeds"' in html
     )
     written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file()}
-    assert written == set(page.outputs(layout, load(layout.validation_config)))
+    assert {path.name for path in written} == {*json.loads((layout.validation / "made.json").read_text()), "made.json"}
 
 
 def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys):

@@ -141,7 +141,9 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
     config = load(LAYOUT.validation_config)
     path = tmp_path / "explanations.yaml"
     path.write_text("testbed: {'share/reno/far': 'far away'}\n")
-    assert agreement.load_explanations(path, config, KERNELS) == {TESTBED: {"share/reno/far": "far away"}}
+    assert agreement.load_explanations(path, config, KERNELS) == {
+        TESTBED: {"share/reno/far": ("explained", "far away")}
+    }
     with pytest.raises(InputError, match="testbed: unknown; known are ns2, ns3"):
         agreement.load_explanations(path, config)
     path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")

@@ -86,7 +86,7 @@ def test_one_byte_that_differs_is_found_and_named(layout, capsys):
 
 
 def test_only_saying_it_simulates_nothing(layout, monkeypatch, capsys):
-    monkeypatch.setattr(again, "differing", None)
+    monkeypatch.setattr(again, "gives_shipped_rows", None)
     assert again.check(layout, share=0.5, only_say=True) == 0
     assert "again      3 of 5 shipped runs" in capsys.readouterr().out
 
@@ -100,13 +100,6 @@ def test_a_share_of_nothing_says_nothing(layout, capsys):
 def test_a_share_or_a_seed_that_is_none_is_refused(wrong):
     with pytest.raises(InputError, match="--share|--seed"):
         again.refuse(**{"share": 0.5, "seed": None, **wrong})
-
-
-def test_tasks_keep_experiments_apart_and_are_about_as_long_as_asked_for():
-    runs = [again.Held("p", name, number, 1.0) for name in "ab" for number in range(10)]
-    tasks = again._pieces(runs, 4)
-    assert sorted(run for task in tasks for run in task) == sorted(runs)
-    assert all(len({run.experiment for run in task}) == 1 and len(task) <= 4 for task in tasks)
 
 
 # --- from a figure to its runs ---------------------------------------------------------------------------------------

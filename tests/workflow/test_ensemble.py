@@ -140,7 +140,8 @@ class Members(InProcess):
 def run(layout, stop_after=None, **how):
     with pytest.MonkeyPatch.context() as patch:
         jobs, said = Members(patch, stop_after), []
-        ensembles.run(layout, say=said.append, **how)
+        patch.setattr(executor, "say", said.append)
+        ensembles.run(layout, executor.How(), **how)
     return jobs, said
 
 
@@ -461,7 +462,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     with pytest.raises(
         InputError, match="are missing: ogura/both/0000, ogura/both/0002: out of luck; run it again"
     ) as said:
-        ensembles.run(layout, say=lambda line: None)
+        ensembles.run(layout, executor.How())
     assert "24 of 42 runs" in str(said.value)
     assert ensembles.plan(layout)[0].n_todo == 5  # without the members before the one that failed
 

@@ -47,9 +47,11 @@ def campaign(layout, names, expected_s=1.0):
     return Campaign("ensemble", store, store, [Item(name, expected_s, 2) for name in names], "luck")
 
 
-def go(layout, names, expected_s=1.0, **how):
+def go(layout, names, expected_s=1.0, yes=False):
     said = []
-    executor.run(layout, campaign(layout, names, expected_s), 2, say=said.append, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executor, "say", said.append)
+        executor.run(layout, campaign(layout, names, expected_s), executor.How(2, yes=yes))
     return said
 
 

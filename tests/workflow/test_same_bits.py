@@ -10,7 +10,7 @@ from tcpfair.files.manifest import read_manifest, write_manifest
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, store, trace
-from tcpfair.workflow import again, bundles, same_bits
+from tcpfair.workflow import again, bundles, executor, same_bits
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
@@ -99,7 +99,9 @@ def made_by_other_code(monkeypatch, name=code.SIMULATOR):
 
 def holds(layout):
     said = []
-    return same_bits.holds_bits(layout, say=said.append).differ, said
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executor, "say", lambda line: said.append(line) if line.startswith("same bits") else None)
+        return same_bits.holds_bits(layout).differ, said
 
 
 def test_runs_of_todays_code_are_not_simulated(layout):
@@ -138,7 +140,7 @@ def available(layout, experiment):
 def test_compared_runs_count_as_todays_until_the_code_changes_again(layout, monkeypatch):
     made_by_other_code(monkeypatch)
     assert not available(layout, "pair")
-    found = same_bits.holds_bits(layout, say=lambda line: None)
+    found = same_bits.holds_bits(layout)
     assert store.accept_bits(layout, found.experiments, found.algorithms)
     assert available(layout, "pair") and available(layout, "self")
     made_by_other_code(monkeypatch, "libra")
@@ -151,6 +153,6 @@ def test_compared_runs_count_as_todays_until_the_code_changes_again(layout, monk
 def test_what_was_not_compared_is_not_accepted(layout, monkeypatch):
     made_by_other_code(monkeypatch)
     assert not store.accept_bits(layout, set(), set())
-    found = same_bits.holds_bits(layout, say=lambda line: None)
+    found = same_bits.holds_bits(layout)
     assert store.accept_bits(layout, {("ogura", "self")}, found.algorithms)
     assert available(layout, "self") and not available(layout, "pair")

@@ -116,7 +116,7 @@ def test_a_killed_run_keeps_its_finished_items_and_the_next_one_makes_the_others
 @pytest.mark.parametrize("damage", ["empty table", "other code"])
 def test_what_has_the_name_of_an_item_but_does_not_count_is_replaced(root, jobs, monkeypatch, damage):
     plan = make_plan(root)
-    folder = put_shard(plan, "watched", plan.specs("ogura", "watched"))
+    folder = put_shard(plan, "watched", plan.held["ogura"].specs("watched"))
     if damage == "empty table":
         (folder / "samples.parquet").write_bytes(b"")
     else:
@@ -147,7 +147,7 @@ def test_an_edit_during_the_run_is_refused(root, jobs):
     campaign = simulate.campaign_of(plan, [("ogura", "pair")])
     edit(root / CONFIG, "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
     with pytest.raises(InputError, match="edited during the run"):
-        executor.run(plan.layout, campaign, 1)
+        executor.run(plan.layout, campaign, executor.How())
 
 
 def test_smoke_runs_try_every_experiment_of_a_paper_and_count_what_was_too_short(root, jobs, capsys):
@@ -172,7 +172,7 @@ def test_smoke_runs_try_every_experiment_of_a_paper_and_count_what_was_too_short
 @pytest.mark.parametrize(("cut_s", "expected"), [(20, [10, 20]), (10, [5, 10])])
 def test_the_window_is_cut_as_the_runs_are(root, cut_s, expected):
     plan = make_plan(root)
-    paper, every = plan.papers["ogura"], plan.specs("ogura", "pair")
+    paper, every = plan.papers["ogura"], plan.held["ogura"].specs("pair")
     specs = [smoke.shorten(spec, cut_s) for spec in every]
     assert smoke.with_window_cut(paper, "pair", every, specs).experiments["pair"].window_s.value == expected
     assert paper.experiments["pair"].window_s.value == [10, 20]

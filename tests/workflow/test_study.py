@@ -55,13 +55,14 @@ def run(layout, study, kill_at=None, cores=2, draws_png=False, **how):
     """Run a study; the PNG is the SVG's figure and takes a third of a second."""
     with pytest.MonkeyPatch.context() as patch:
         jobs, said = Runs(patch, kill_at), []
+        patch.setattr(executor, "say", said.append)
         if not draws_png:
             patch.setattr(style, "as_png", lambda figure: b"")
         if kill_at is None:
-            studies.run(layout, study, cores, say=said.append, **how)
+            studies.run(layout, study, executor.How(cores, **how))
         else:
             with pytest.raises(KeyboardInterrupt):
-                studies.run(layout, study, cores, say=said.append, **how)
+                studies.run(layout, study, executor.How(cores, **how))
     return jobs, said
 
 
@@ -234,7 +235,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     assert sum(studies.plan(layout, study).n_left) <= 3
     InProcess(monkeypatch).broken.add("study")
     with pytest.raises(InputError, match=r"see results/engine/logs/study/rtt/"):
-        studies.run(layout, study, 2, say=lambda line: None)
+        studies.run(layout, study, executor.How(2))
 
 
 def test_a_slice_takes_half_a_minute_and_depends_on_the_study_alone(layout):
@@ -306,7 +307,7 @@ def test_a_shortage_of_memory_is_no_result(layout, monkeypatch):
     monkeypatch.setattr(studies, "simulate", short_of_memory)
     InProcess(monkeypatch)
     with pytest.raises(InputError, match="of 12 runs are missing: .*memory"):
-        studies.run(layout, study, 2, say=lambda line: None)
+        studies.run(layout, study, executor.How(2))
     monkeypatch.setattr(studies, "simulate", simulate)
     run(layout, study)
     table = pq.read_table(studies.metrics_file(layout, study)).to_pandas()
@@ -320,7 +321,8 @@ def test_a_study_in_which_every_run_is_refused_says_so(layout, monkeypatch):
     InProcess(monkeypatch)
     monkeypatch.setattr(studies, "simulate", refuse)
     study, said = opened(layout), []
-    studies.run(layout, study, 2, say=said.append)
+    monkeypatch.setattr(executor, "say", said.append)
+    studies.run(layout, study, executor.How(2))
     assert next(line for line in said if line.startswith("refused")).endswith("stack ns2 has sack only")
     assert "the values of every point are invalid" in said[-2]
 

@@ -6,9 +6,7 @@ A run is identified by its `RunSpec.key`, the digest of a simulator's input: the
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -20,6 +18,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
 from tcpfair.papers.papers import BUFFER_SETTINGS, NO_TRAFFIC, Background, Experiment, PaperConfig, Setting, Value
 from tcpfair.papers.scenario import Scenario, make_scenario
+from tcpfair.papers.settings import grid_points
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S, bdp_pkts
 
 if TYPE_CHECKING:
@@ -56,7 +55,19 @@ def run_specs(paper: PaperConfig, experiment: str, first_replicate: int = 0) -> 
     Replicates count from ``first_replicate``; each has its own seed. Raises InputError for an unknown experiment and
     for an invalid value.
     """
-    return list(_expand(paper, experiment, first_replicate))
+    where = f"{paper.place}: experiments.{experiment}"
+    if experiment not in paper.experiments:
+        raise InputError(f"{where}: no such experiment; known are {', '.join(paper.experiments)}")
+    chosen, found = paper.experiments[experiment], []
+    seeds = chosen.perturb.get("seeds")
+    whose = seeds.value if seeds else paper.paper
+    for point in grid_points(chosen):
+        for replicate in range(first_replicate, first_replicate + int(chosen.runs.value)):
+            seed = seed_of(whose, experiment, *(f"{k}={v}" for k, v in point.items()), replicate)
+            places = places_of(chosen, seed_of(whose, experiment, "order", replicate))
+            scenario = scenario_at(paper, chosen, point, seed, places, where)
+            found.append(RunSpec(len(found), replicate, seed, point, scenario))
+    return found
 
 
 def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
@@ -113,26 +124,6 @@ def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) ->
 def _check_positive(where: str, value: Any) -> None:
     if not isinstance(value, (int, float)) or value <= 0:
         raise InputError(f"{where}: must be a number above 0 (got {value!r})")
-
-
-def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[RunSpec]:
-    where = f"{paper.place}: experiments.{name}"
-    if name not in paper.experiments:
-        raise InputError(f"{where}: no such experiment; known are {', '.join(paper.experiments)}")
-    experiment = paper.experiments[name]
-    axes = list(experiment.grid)
-    points = itertools.product(*(experiment.grid[axis].value for axis in axes))
-    seeds = experiment.perturb.get("seeds")
-    whose = seeds.value if seeds else paper.paper
-    run_id = 0
-    for values in points:
-        point = dict(zip(axes, values, strict=True))
-        for replicate in range(first_replicate, first_replicate + int(experiment.runs.value)):
-            seed = seed_of(whose, name, *(f"{k}={v}" for k, v in point.items()), replicate)
-            places = places_of(experiment, seed_of(whose, name, "order", replicate))
-            scenario = scenario_at(paper, experiment, point, seed, places, where)
-            yield RunSpec(run_id, replicate, seed, point, scenario)
-            run_id += 1
 
 
 def places_of(experiment: Experiment, seed: int) -> list[int]:

@@ -238,6 +238,10 @@ class PaperConfig(Strict):
         """The value of one analysis parameter."""
         return self.analysis[name].value
 
+    def analysis_or(self, name: str, default: Any = None) -> Any:
+        """The value of an analysis parameter that a configuration may lack."""
+        return self.analysis_value(name) if name in self.analysis else default
+
     def exhibit(self, exhibit_id: str) -> Exhibit:
         """The exhibit with this id; InputError when it is unknown."""
         for exhibit in self.exhibits:

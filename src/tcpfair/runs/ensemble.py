@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, check_known
-from tcpfair.files.layout import PAPERS
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers import settings
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
-from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_model
+from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_model, load_paper
 from tcpfair.papers.scenario import Strict, validated
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
@@ -466,6 +466,11 @@ def _keys(member: Member, experiment: str) -> list[str]:
 def paper_of(name: str) -> str:
     """The paper of an ensemble."""
     return name.removesuffix(FURTHER)
+
+
+def named(layout: Layout, name: str) -> Ensemble:
+    """An ensemble of the checkout's configuration. Raises InputError, naming file and field, for an invalid value."""
+    return ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config(paper_of(name))), name)
 
 
 def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> Ensemble:

@@ -25,10 +25,10 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import whole, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import file_hash
-from tcpfair.papers.papers import Experiment, load_paper
+from tcpfair.papers.papers import Experiment
 from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import shards
-from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
+from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, named
 
 _WORDS = pa.dictionary(pa.int16(), pa.string())
 _OF_MEMBER = {
@@ -70,7 +70,12 @@ def shard_names(member: Member) -> list[str]:
 
 def member_files(layout: Layout, member: Member) -> list[Path]:
     """Paths of the shards of a member."""
-    return [layout.ensemble_shards / f"{name}{shards.SUFFIX}" for name in shard_names(member)]
+    return [shard_file(layout, name) for name in shard_names(member)]
+
+
+def shard_file(layout: Layout, name: str) -> Path:
+    """Path of a shard."""
+    return layout.ensemble_shards / f"{name}{shards.SUFFIX}"
 
 
 def is_kept(layout: Layout, member: Member) -> bool:
@@ -213,13 +218,11 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
 
 def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
     """A line for each stale ensemble that is shipped for some papers."""
-    lines, config = [], None
+    lines = []
     for name in (name for paper in papers for name in (paper, f"{paper}{FURTHER}")):
-        if any(path.is_file() for path in paths(layout.ensembles, name)):
-            config = config or load(layout.ensemble_config)
-            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name))
-            if why:
-                lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} rebuilds it")
+        is_shipped = any(path.is_file() for path in paths(layout.ensembles, name))
+        if is_shipped and (why := stale(layout.ensembles, named(layout, name))):
+            lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} rebuilds it")
     return lines
 
 

@@ -72,9 +72,14 @@ def making(layout: Layout, folder: Path) -> Iterator[Path]:
     """A scratch folder for the files of an output (`inside`); complete and published when the block succeeds."""
     with whole_folder(folder) as scratch:
         yield scratch
-        hashes = {path.relative_to(scratch).as_posix(): file_hash(path) for path in _files(scratch)}
-        write_whole(scratch / MADE, json.dumps(hashes, sort_keys=True) + "\n")
+        seal(scratch, sorted(path for path in scratch.rglob("*") if path.is_file()))
     publish(layout, folder)
+
+
+def seal(folder: Path, files: Iterable[Path]) -> None:
+    """Write the list of the files below a folder that make an output complete (`is_intact`)."""
+    hashes = {path.relative_to(folder).as_posix(): file_hash(path) for path in files}
+    write_whole(folder / MADE, json.dumps(hashes, sort_keys=True) + "\n")
 
 
 def inside(layout: Layout, folder: Path, stable: Path) -> Path:
@@ -130,10 +135,6 @@ def _hashes(folder: Path) -> Mapping[str, str] | None:
         if isinstance(found, dict):
             return found
     return None
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MADE)
 
 
 # --- Existing outputs ---------------------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
-from tcpfair.files.layout import Layout, short_name
+from tcpfair.files.layout import PAPERS, Layout, short_name
 from tcpfair.files.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
 from tcpfair.files.remembered import Remembered
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
-from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import code, reach
 from tcpfair.runs.outputs import Parts, folder_of, inside, part
 
@@ -69,6 +69,15 @@ def trace_folder(layout: Layout, paper: str, experiment: str, runs: Iterable[Ask
 def _shipped(layout: Layout, paper: str, experiment: str) -> list[Path]:
     """The shipped trace of an experiment, for the source that uses shipped traces."""
     return [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
+
+
+def shipped(layout: Layout) -> Iterator[tuple[PaperConfig, str, Path]]:
+    """The shipped traces of the papers' experiments: configuration, experiment, folder."""
+    for paper in PAPERS:
+        config = load_paper(layout.paper_config(paper))
+        for experiment in config.experiments:
+            if (folder := layout.bundled(paper, experiment)).is_dir():
+                yield config, experiment, folder
 
 
 def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:

@@ -151,12 +151,8 @@ def _drawn(axis: Drawn) -> Assumption | None:
 
 def _references(node: Any) -> Iterator[str]:
     """The names behind every ``=name`` below a node."""
-    if isinstance(node, str):
-        if node.startswith(_REFERENCE):
-            yield node.removeprefix(_REFERENCE)
-    elif isinstance(node, dict | list | tuple):
-        for child in node.values() if isinstance(node, dict) else node:
-            yield from _references(child)
+    texts = (value for value in _values(node) if isinstance(value, str))
+    return (text.removeprefix(_REFERENCE) for text in texts if text.startswith(_REFERENCE))
 
 
 # --- The study -------------------------------------------------------------------------------------------------------

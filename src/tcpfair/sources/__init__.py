@@ -141,10 +141,5 @@ def merge(traces: Iterable[Trace]) -> Trace:
 
 def delivered_pkts(made: Trace) -> int:
     """Data packets that arrived at the receivers, in units of full packets."""
-    return round(float(delivered_by_run(made).sum()))
-
-
-def delivered_by_run(made: Trace) -> pd.Series:
-    """The same by run_id, not rounded."""
     per_run = made.samples.groupby("run_id")["delivered_bytes"].sum()
-    return per_run / made.runs.set_index("run_id")["payload_bytes"]
+    return round(float((per_run / made.runs.set_index("run_id")["payload_bytes"]).sum()))

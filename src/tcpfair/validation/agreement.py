@@ -19,7 +19,7 @@ from tcpfair.validation.scenarios import KINDS, TOOLS, Window, whole
 from tcpfair.verdicts.combine import of_runs
 
 WITHIN, UNDECIDED, WITHDRAWN, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "withdrawn", "beyond", "no value", ""
-UNEXPLAINED = "unexplained"
+EXPLAINED, UNEXPLAINED = "explained", "unexplained"  # outcomes of a row beyond its threshold
 COLUMNS = [
     *("tool", "experiment", "algorithm", "metric", "from_s", "until_s"),
     *("engine_mean", "engine_sd", "engine_se", "engine_runs", "tool_mean", "tool_sd", "tool_se", "tool_runs"),
@@ -27,7 +27,7 @@ COLUMNS = [
 ]
 _ROUNDED = 7  # significant digits
 
-Explanations = Mapping[str, Mapping[str, str]]
+Explanations = Mapping[str, Mapping[str, tuple[str, str]]]  # by tool and pattern of rows: the outcome, and one line
 
 
 def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
@@ -102,8 +102,7 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
         if name == "share":  # must agree more closely where it hardly varies
             bar = float(np.fmin(bar, chance))
         outcome = verdict(engine, other, abs(difference), bar, chance)
-        withdraws = config.analysis.get("withdraw_undecided")
-        if outcome == UNDECIDED and withdraws and withdraws.value:
+        if outcome == UNDECIDED and config.analysis_or("withdraw_undecided"):
             outcome = WITHDRAWN
     relative = difference / other if other else math.nan
     return {"difference": difference, "relative": relative, "difference_se": se, "bar": bar, "verdict": outcome}
@@ -114,24 +113,35 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
 
 def load_explanations(
     path: Path, config: PaperConfig, kernels: Mapping[str, PaperConfig] | None = None
-) -> dict[str, dict[str, str]]:
-    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` matches any of them.
+) -> Explanations:
+    """``metric/algorithm/experiment`` -> outcome and line, for each tool. ``*`` matches any of them.
 
-    ``kernels`` are the configurations of kernels by kind of validation, which have other scenarios. Raises InputError for a key
-    without a row in the table.
+    A line gives the reason of a difference; ``{unexplained: line}`` describes one without a known cause. ``kernels`` are the
+    configurations of kernels by kind of validation, which have other scenarios. Raises InputError for a key without a row in
+    the table.
     """
-    explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
     rows = dict.fromkeys(TOOLS, _rows(config))
     rows |= {tool: _rows(kernel) for kind, kernel in (kernels or {}).items() for tool in KINDS[kind]}
-    for tool, lines in explanations.items():
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for tool, lines in load_yaml(path).items():
         if tool not in rows:
             raise InputError(f"{path}: {tool}: unknown; known are {', '.join(rows)}")
-        for key, line in lines.items():
+        found[tool] = {}
+        for key, entry in (lines or {}).items():
             if not any(fnmatch(row, key) for row in rows[tool]):
                 raise InputError(f"{path}: {tool}: {key!r} fits no row; write it as metric/algorithm/experiment")
+            outcome, line = _outcome_and_line(entry)
             if not isinstance(line, str) or "\n" in line.strip():
                 raise InputError(f"{path}: {tool}.{key}: must be one line of text")
-    return explanations
+            found[tool][key] = outcome, line.strip()
+    return found
+
+
+def _outcome_and_line(entry: Any) -> tuple[str, Any]:
+    match entry:
+        case {"unexplained": line, **rest} if not rest:
+            return UNEXPLAINED, line
+    return EXPLAINED, entry
 
 
 def _rows(config: PaperConfig) -> list[str]:
@@ -145,15 +155,20 @@ def _rows(config: PaperConfig) -> list[str]:
 
 
 def explained(rows: pd.DataFrame, explanations: Explanations) -> pd.DataFrame:
-    """The rows with an explanation for each one beyond its threshold: the last matching line, or ``unexplained``."""
+    """The rows with their ``outcome`` and, for each one beyond its threshold, the last matching line as ``explanation``.
 
-    def explanation(row: Mapping) -> str:
+    The outcome is the verdict, but ``explained`` or ``unexplained`` beyond the threshold; without a line both columns are
+    ``unexplained``.
+    """
+
+    def judged(row: Mapping) -> tuple[str, str]:
         if row["verdict"] != BEYOND:
-            return ""
-        fitting = [line for key, line in explanations.get(row["tool"], {}).items() if fnmatch(row_name(row), key)]
-        return fitting[-1].strip() if fitting else UNEXPLAINED
+            return row["verdict"], ""
+        fitting = (line for key, line in explanations.get(row["tool"], {}).items() if fnmatch(row_name(row), key))
+        return [(UNEXPLAINED, UNEXPLAINED), *fitting][-1]
 
-    return rows.assign(explanation=[explanation(row) for row in rows.to_dict("records")])
+    both = [judged(row) for row in rows.to_dict("records")]
+    return rows.assign(outcome=[outcome for outcome, _ in both], explanation=[line for _, line in both])
 
 
 def row_name(row: Mapping) -> str:

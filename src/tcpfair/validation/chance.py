@@ -18,7 +18,6 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import MOST_FLOWS
 
-FEW_PKTS = 10  # below it, integer windows, timeouts and the lack of duplicate ACKs dominate
 FLOW_COLUMNS = [
     *("tool", "experiment", "label", "flow", "algorithm", "rtt_ms", "capacity_bps", "buffer_pkts", "flows"),
     *("engine_mean", "engine_sd", "engine_runs", "tool_mean", "tool_sd", "tool_runs", "difference", "p"),
@@ -36,7 +35,7 @@ PAIR_COLUMNS = [
 
 def paired_experiments(config: PaperConfig) -> list[str]:
     """The experiments whose runs are compared seed by seed."""
-    return config.analysis_value("paired_experiments") if "paired_experiments" in config.analysis else []
+    return config.analysis_or("paired_experiments", [])
 
 
 def welch_p(a: np.ndarray, b: np.ndarray) -> float:
@@ -168,10 +167,13 @@ def tally_lines(config: PaperConfig, rows: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def by_window(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `flows` with a column ``window``: whether the tool's mean window is below `FEW_PKTS`."""
-    few = np.where(rows["tool_window"].to_numpy(float) < FEW_PKTS, f"below {FEW_PKTS} packets", f"{FEW_PKTS} and more")
-    return rows.assign(window=few)
+def by_window(config: PaperConfig, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `flows` with a column ``window``: whether the tool's mean window is below ``drawn_few_pkts``."""
+    if rows.empty:
+        return rows.assign(window="")
+    few_pkts = config.analysis_value("drawn_few_pkts")
+    is_few = rows["tool_window"].to_numpy(float) < few_pkts
+    return rows.assign(window=np.where(is_few, f"below {few_pkts} packets", f"{few_pkts} and more"))
 
 
 def pairs(

@@ -80,7 +80,7 @@ def kernel_configs(layout: Layout) -> dict[str, PaperConfig]:
     return {kind: config_of(layout, kind) for kind in KINDS if kind != WHOLE and config_file(layout, kind).is_file()}
 
 
-def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str]]:
+def explanations(layout: Layout, config: PaperConfig) -> agreement.Explanations:
     """The reasons for disagreements, by simulator. Raises InputError for one without a row."""
     return agreement.load_explanations(layout.validated / EXPLANATIONS, config, kernel_configs(layout))
 

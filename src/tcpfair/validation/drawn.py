@@ -1,10 +1,10 @@
 """Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter.
 
 An experiment whose name is in ``analysis.drawn`` of the configuration has no grid: its dumbbells are drawn by the laws of
-``analysis.drawn_*`` and become experiments of the same schema. Without laws of access links flows have none, and their slow
-start has no threshold; without those of algorithms and of CCID2's longest window, every algorithm is drawn for any window. Each
-dumbbell has a separate random stream, which depends on the seed, the experiment and its number. Drawn values are rounded, so
-that they are equal in tables and on every machine.
+``analysis.drawn_*`` and become experiments of the same schema. Some laws may be missing: without the one of access links, of
+their jitter or of the threshold of slow start, flows have none; without those of algorithms and of CCID2's longest window, every
+algorithm is drawn for any window. Each dumbbell has a separate random stream, which depends on the seed, the experiment and its
+number. Drawn values are rounded, so that they are equal in tables and on every machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEAST_PKTS = 2  # of a buffer, and of an initial threshold
 
 def is_drawn(config: PaperConfig, experiment: str) -> bool:
     """Whether an experiment consists of drawn dumbbells."""
-    return "drawn" in config.analysis and experiment in config.analysis_value("drawn")
+    return experiment in config.analysis_or("drawn", ())
 
 
 def experiments(config: PaperConfig) -> list[str]:
@@ -109,12 +109,12 @@ def _draw(
             "rtt_ms": rtt_ms,
             "start_s": _rounded(rng.uniform(*law["start_s"])),
         }
+        if "ssthresh_share" in law:
+            flow["initial_ssthresh_bdp"] = _rounded(max(law["ssthresh_share"] / n_flows, _LEAST_PKTS / path_pkts))
         if "access_ratio" in law:
-            flow |= {
-                "initial_ssthresh_bdp": _rounded(max(1 / n_flows, _LEAST_PKTS / path_pkts)),
-                "access_bps": _rounded(rate_bps * _log_uniform(rng, law["access_ratio"])),
-                "access_jitter_s": _rounded(rng.uniform(*law["access_jitter_pkts"]) * service_s),
-            }
+            flow["access_bps"] = _rounded(rate_bps * _log_uniform(rng, law["access_ratio"]))
+        if "access_jitter_pkts" in law:
+            flow["access_jitter_s"] = _rounded(rng.uniform(*law["access_jitter_pkts"]) * service_s)
         flows.append(_values(flow))
     return frame.model_copy(update={"settings": {**frame.settings, **_values(settings)}, "flows": flows})
 

@@ -15,9 +15,20 @@ from tcpfair.files.layout import Layout
 from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import outputs
 from tcpfair.validation import chance, claims, drawn, papers
-from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHDRAWN, WITHIN, rounded, row_name
-from tcpfair.validation.comparison import Comparison, kernel_configs
+from tcpfair.validation.agreement import (
+    COLUMNS,
+    EXPLAINED,
+    NO_VALUE,
+    UNDECIDED,
+    UNEXPLAINED,
+    WITHDRAWN,
+    WITHIN,
+    rounded,
+    row_name,
+)
+from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, KINDS, TITLES, TOOLS, WHOLE, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
@@ -27,8 +38,6 @@ from tcpfair.verdicts.report.marks import Bar
 from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS, SOURCES
 
-EXPLAINED = "explained"
-NO_REASON = (UNEXPLAINED, "not understood", "no cause is known")  # in the line of a difference without a reason
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, WITHDRAWN, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows in the summary
@@ -63,16 +72,9 @@ def summary_file(layout: Layout) -> Path:
     return layout.validation / "summary.txt"
 
 
-def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
-    """All files that `write` writes."""
-    kernels = kernel_configs(layout)
-    tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "dumbbells", "pairs"]
-    tables += [name for kind in kernels for name in (kind, f"{kind}_runs")]
-    tables += [f"{kind}_{name}" for kind, own in kernels.items() if drawn.experiments(own) for name in _OF_DRAWN]
-    tables += ["claims", "resembling"]
-    names = [f"{table}.csv" for table in tables]
-    names += [file for figure in _figures(config, kernels) for file in figure.files]
-    return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
+def is_current(layout: Layout, made_from: str) -> bool:
+    """Whether all files that `write` wrote are unchanged, and were made from these inputs."""
+    return outputs.is_intact(layout.validation) and made_from in report(layout).read_text()
 
 
 def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
@@ -82,19 +84,20 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     """
     place = layout.validation
     tables = {
-        "agreement": rounded(comparison.rows),
+        "agreement": rounded(comparison.rows[COLUMNS]),
         **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
         "curves": comparison.curves,
         **_drawn_tables(comparison),
         "pairs": rounded(comparison.pairs),
     }
     for kind, kernel in comparison.kernels.items():
-        tables |= {kind: rounded(kernel.rows), f"{kind}_runs": kernel.runs(*kernel.engine)}
+        tables |= {kind: rounded(kernel.rows[COLUMNS]), f"{kind}_runs": kernel.runs(*kernel.engine)}
         if drawn.experiments(kernel.config):
             tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
-    for name, table in tables.items():
-        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    files = [place / f"{name}.csv" for name in tables]
+    for file, table in zip(files, tables.values(), strict=True):
+        write_whole(file, table.to_csv(index=False, lineterminator="\n"))
     shown = map(_row_view, _judged(comparison.rows))
     context = {
         "made_from": made_from,
@@ -114,16 +117,11 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     }
     write_whole(summary_file(layout), summary(comparison) + "\n")
     write_page(report(layout), "validation.html.j2", context)
+    files += [place / file for figure in context["figures"] for file in figure["files"]]
+    outputs.seal(place, [*files, summary_file(layout), report(layout)])
 
 
 # --- Rows for display ---------------------------------------------------------------------------------------------
-
-
-def outcome(row: dict[str, Any]) -> str:
-    """The verdict of a row; disagreements with and without a reason differ. A line that says so is no reason."""
-    if row["verdict"] == BEYOND:
-        return UNEXPLAINED if any(words in row["explanation"] for words in NO_REASON) else EXPLAINED
-    return row["verdict"]
 
 
 def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -131,7 +129,7 @@ def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
-    return Bar(by_category(map(outcome, rows), OUTCOMES))
+    return Bar(by_category((row["outcome"] for row in rows), OUTCOMES))
 
 
 def per_cent(row: dict[str, Any]) -> str:
@@ -155,7 +153,6 @@ def _row_view(row: dict[str, Any]) -> dict[str, Any]:
     shown = OF_VALIDATION[row["metric"]]
     return {
         **row,
-        "outcome": outcome(row),
         "title": shown.words,
         "unit": shown.unit,
         "engine": _mean(row["engine_mean"], row["engine_se"], shown.decimals),
@@ -174,7 +171,7 @@ def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
     for label in comparison.config.protocols:
         own = [cells.get((label, *column)) for column in columns]
         if any(own):
-            shown = [(per_cent(row), outcome(row), row["explanation"]) if row else ("", "", "") for row in own]
+            shown = [(per_cent(row), row["outcome"], row["explanation"]) if row else ("", "", "") for row in own]
             matrix.append((label, shown))
     return {
         "name": tool,
@@ -259,7 +256,7 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
         "level": config.analysis_value("drawn_level") if len(rows) else None,
         "seed": config.analysis_value("drawn_seed") if len(rows) else None,
         "kinds": chance.tally(config, rows, "experiment").to_dict("records"),
-        "windows": chance.tally(config, chance.by_window(rows), "window").to_dict("records"),
+        "windows": chance.tally(config, chance.by_window(config, rows), "window").to_dict("records"),
         "algorithms": chance.tally(config, rows.sort_values("algorithm"), "algorithm").to_dict("records"),
         "worst": rows.sort_values("p").head(WORST).to_dict("records"),
         "dumbbells": [(name, chance.verdict_counts(own)) for name, own in _by_experiment(comparison.dumbbells)],
@@ -484,7 +481,7 @@ def summary(comparison: Comparison) -> str:
     for compared in comparison.every:
         for tool in compared.tools:
             rows = [row for row in _judged(compared.rows) if row["tool"] == tool]
-            unexplained += [row for row in rows if outcome(row) == UNEXPLAINED]
+            unexplained += [row for row in rows if row["outcome"] == UNEXPLAINED]
             if rows:
                 lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(compared.config)}")
             for metric in _PER_CENT if tool in TOOLS else ():

@@ -82,7 +82,7 @@ def load(path: Path) -> PaperConfig:
         for measure in experiment.measures:
             if measure not in MEASURES:
                 raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(MEASURES)}")
-    for label in _setting(config, "drawn_protocols", []):
+    for label in config.analysis_or("drawn_protocols", []):
         if label not in config.protocols:
             known = ", ".join(config.protocols)
             raise InputError(f"{config.place}: analysis.drawn_protocols: {label!r} is unknown; known are {known}")
@@ -109,20 +109,15 @@ def tools_of(config: PaperConfig) -> tuple[str, ...]:
     return tuple(tool for tool in (*TOOLS, TESTBED, GUEST) if f"{tool}_runs" in config.analysis)
 
 
-def _setting(config: PaperConfig, name: str, default: Any = None) -> Any:
-    """The value of an analysis parameter that a configuration may lack."""
-    return config.analysis_value(name) if name in config.analysis else default
-
-
 def whole(config: PaperConfig, backend: str) -> Selection:
     """The runs of a simulator for the comparison; the engine makes all."""
     if backend == ENGINE:
         most = max(int(e.runs.value) for e in config.experiments.values())
-        return Selection({"*": most}, flow=_setting(config, "engine_flow", {}))
-    window_s = _setting(config, f"{backend}_window_s")
+        return Selection({"*": most}, flow=config.analysis_or("engine_flow", {}))
+    window_s = config.analysis_or(f"{backend}_window_s")
     return Selection(
         config.analysis_value(f"{backend}_runs"),
-        _setting(config, f"{backend}_duration_s"),
+        config.analysis_or(f"{backend}_duration_s"),
         tuple(window_s) if window_s else None,
     )
 
@@ -130,7 +125,7 @@ def whole(config: PaperConfig, backend: str) -> Selection:
 def stack_of(config: PaperConfig) -> str:
     """The stack of the engine's flows in the comparison, for statements of agreement: ``stack: ns2``."""
     of_all = config.flow["stack"].value if "stack" in config.flow else "text"
-    return f"stack: {_setting(config, 'engine_flow', {}).get('stack', of_all)}"
+    return f"stack: {config.analysis_or('engine_flow', {}).get('stack', of_all)}"
 
 
 def quick(config: PaperConfig) -> Selection:

@@ -9,22 +9,20 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from tcpfair import sources
 from tcpfair.errors import InputError
 from tcpfair.files import costs
-from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.layout import Layout
 from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
-from tcpfair.workflow.executor import side_by_side
+from tcpfair.workflow.executor import say, side_by_side
 
 SHARE = 0.02  # of the shipped runs, by default
-_TASKS_PER_CORE = 4  # the longest task should end with the others
 _SEEDS = 10**6
 
 
@@ -40,27 +38,19 @@ class Held(NamedTuple):
     def name(self) -> str:
         return f"{self.paper}/{self.experiment} run {self.run_id}"
 
+    @classmethod
+    def of(cls, config: PaperConfig, experiment: str, spec: RunSpec) -> Held:
+        return cls(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario))
+
 
 def shipped(layout: Layout) -> list[Held]:
-    """Every requested run that ``data/bundled`` holds, in a fixed order."""
+    """Every requested run that ``data/bundled`` holds from the current code, in a fixed order."""
     found = []
-    for paper in PAPERS:
-        config = load_paper(layout.paper_config(paper))
-        for experiment in config.experiments:
-            if layout.bundled(paper, experiment).is_dir():
-                found += held_of(config, experiment, layout.bundled(paper, experiment), layout)
+    for config, experiment, folder in store.shipped(layout):
+        specs = run_specs(config, experiment)
+        held = store.held(store.manifest_of(layout, folder), store.asked(specs))
+        found += [Held.of(config, experiment, spec) for spec in specs if held.get(spec.key) == spec.run_id]
     return found
-
-
-def held_of(config: PaperConfig, experiment: str, folder: Path, layout: Layout) -> list[Held]:
-    """The runs of an experiment that the trace in ``folder`` has from the current code."""
-    specs = run_specs(config, experiment)
-    held = store.held(store.manifest_of(layout, folder), store.asked(specs))
-    return [
-        Held(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario))
-        for spec in specs
-        if held.get(spec.key) == spec.run_id
-    ]
 
 
 def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
@@ -102,40 +92,24 @@ def hash_of(made: Trace) -> str:
 
 def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str]:
     """Names of the shipped runs that differ when they are simulated now, as they are found."""
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before the parallel processes start
-    pieces = _pieces(chosen, sum(run.pkts for run in chosen) / (_TASKS_PER_CORE * cores))
-    for (*_, piece), differ in side_by_side(differing, [(layout, piece) for piece in pieces], cores):
-        yield from (piece[place].name for place in differ)
+    live.prepare(say)  # once, before the parallel processes start
+    # in order of the experiments, whose trace and runs each process reads once
+    for (_, run), is_held in side_by_side(gives_shipped_rows, [(layout, run) for run in sorted(chosen)], cores):
+        if not is_held:
+            yield run.name
 
 
-def differing(layout: Layout, piece: Sequence[Held]) -> list[int]:
-    """Simulate some runs of one experiment; returns the positions of those that differ from the shipped trace."""
-    paper, experiment = piece[0].paper, piece[0].experiment
-    config, held = load_paper(layout.paper_config(paper)), _read(layout.bundled(paper, experiment))
-    specs = run_specs(config, experiment)
-
-    def is_held(run_id: int) -> bool:
-        return is_same(made_again(config, experiment, specs[run_id]), run_id, held)
-
-    return [place for place, run in enumerate(piece) if not is_held(run.run_id)]
+def gives_shipped_rows(layout: Layout, run: Held) -> bool:
+    """Whether a run, simulated now, has the rows of the shipped trace."""
+    config, specs, held = _read(layout, run.paper, run.experiment)
+    return is_same(made_again(config, run.experiment, specs[run.run_id]), run.run_id, held)
 
 
 @lru_cache(maxsize=1)
-def _read(folder: Path) -> Trace:
-    """The trace of the current task, cached because the next task may need it too."""
-    return trace.read(folder)
-
-
-def _pieces(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
-    """Runs by experiment, in pieces of about ``most_pkts`` packets, the longest first."""
-    pieces: list[list[Held]] = []
-    for run in sorted(chosen):
-        last = pieces[-1] if pieces else []
-        if last and last[0][:2] == run[:2] and sum(each.pkts for each in last) + run.pkts <= most_pkts:
-            last.append(run)
-        else:
-            pieces.append([run])
-    return sorted(pieces, key=lambda piece: -sum(run.pkts for run in piece))
+def _read(layout: Layout, paper: str, experiment: str) -> tuple[PaperConfig, list[RunSpec], Trace]:
+    """Configuration, runs and shipped trace of an experiment, cached because the next run may need them too."""
+    config = load_paper(layout.paper_config(paper))
+    return config, run_specs(config, experiment), trace.read(layout.bundled(paper, experiment))
 
 
 # --- A random share of the shipped runs --------------------------------------------------------------------------

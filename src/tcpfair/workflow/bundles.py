@@ -15,7 +15,6 @@ from tcpfair.files.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import MANIFEST, SHARED, read_manifest, write_manifest
 from tcpfair.papers.expand import run_specs
-from tcpfair.papers.papers import load_paper
 from tcpfair.runs import store
 from tcpfair.workflow.plan import Plan
 
@@ -116,12 +115,8 @@ def faults(root: Path) -> list[str]:
 
     layout = Layout(root, "bundled")
     found = checksums.differing(layout.data)
-    for paper in PAPERS:
-        config = load_paper(layout.paper_config(paper))
-        for experiment in config.experiments:
-            folder = layout.bundled(paper, experiment)
-            if folder.is_dir():
-                found += _trace_faults(layout, config, experiment, folder)
+    for made in store.shipped(layout):
+        found += _trace_faults(layout, *made)
     found += ensemble_table.stale_lines(layout, PAPERS)
     if layout.validated.is_dir():
         found += shipped.faults(layout, scenarios.load(layout.validation_config))

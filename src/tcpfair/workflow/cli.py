@@ -86,104 +86,200 @@ def parser() -> argparse.ArgumentParser:
     config = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
     configfile = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
     source = _option("--source", choices=SOURCES, required=True)
-    paper = _option("--paper", choices=PAPERS, required=True)
     output = _option("--output", type=_folder_of, required=True)
 
     # commands of ./reproduce
-    dry_run = _option(
-        "--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"
-    )
     cores = _option("--cores", type=int, help="processes at a time")
     estimate = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without confirmation")
     command("install", _install, "compile the engine, after ./reproduce has made the environment")
-    command("build", _build, "bring everything up to date", config, configfile, dry_run, cores, profile)
+    command(
+        "build",
+        _build,
+        "bring everything up to date",
+        config,
+        configfile,
+        _option("--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"),
+        cores,
+        profile,
+    )
     command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile, cores, profile)
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
-    mark = _option("--mark", action="store_true", help="if all bits are the same, record that this code made the data")
-    command("same-bits", _same_bits, "check that the engine still gives the shipped bits", mark)
+    command(
+        "same-bits",
+        _same_bits,
+        "check that the engine still gives the shipped bits",
+        _option("--mark", action="store_true", help="if all bits are the same, record that this code made the data"),
+    )
     command("accept", _accept, "make the current numbers the baseline in data/expected")
-    changed = _option("paths", nargs="+", type=Path)
-    command("checksums", _checksums, "update the checksums of shipped files that were changed on purpose", changed)
-    share = _option("--share", type=float, metavar="S", help="share of the shipped runs (default 0.02; 0 for none)")
-    seed = _option("--seed", type=int, metavar="N", help="selects the runs; random by default")
-    how = (share, seed, cores, estimate)
-    command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
-    of_ours = "a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8"
-    seen = _option("file", type=_asked_path, metavar="FILE", help=of_ours)
-    once_more = _option("--again", action="store_true", help="simulate one of its runs again and compare every row")
-    which = _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)")
-    command("whence", _whence, "from a figure back to its paper, experiments and runs", seen, once_more, which)
+    command(
+        "checksums",
+        _checksums,
+        "update the checksums of shipped files that were changed on purpose",
+        _option("paths", nargs="+", type=Path),
+    )
+    command(
+        "verify",
+        _verify,
+        "check shipped data, and simulate a random share of the shipped runs again",
+        _option("--share", type=float, metavar="S", help="share of the shipped runs (default 0.02; 0 for none)"),
+        _option("--seed", type=int, metavar="N", help="selects the runs; random by default"),
+        cores,
+        estimate,
+    )
+    command(
+        "whence",
+        _whence,
+        "from a figure back to its paper, experiments and runs",
+        _option(
+            "file",
+            type=_asked_path,
+            metavar="FILE",
+            help="a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8",
+        ),
+        _option("--again", action="store_true", help="simulate one of its runs again and compare every row"),
+        _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)"),
+    )
     of_source = _option(
         "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
     )
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
-    packages = _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs")
-    command("site", _site, "the results, notebooks and how-tos of the last run as a static site", of_source, packages)
-    tools = {"choices": ("ns2", "ns3", "testbed", "guest"), "help": "run this simulator and rewrite data/validation"}
-    run_tool = _option("--run", dest="tool", **tools)
-    some = _option(
-        "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
+    command(
+        "site",
+        _site,
+        "the results, notebooks and how-tos of the last run as a static site",
+        of_source,
+        _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs"),
     )
-    quick = _option("--quick", action="store_true", help="with --run: compare a few short runs without storing them")
-    random = _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2")
-    count = _option(
-        "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
+    command(
+        "validate",
+        _validate,
+        "compare the engine with ns-2, ns-3 and Linux kernels",
+        _option(
+            "--run",
+            dest="tool",
+            choices=("ns2", "ns3", "testbed", "guest"),
+            help="run this simulator and rewrite data/validation",
+        ),
+        _option("--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"),
+        _option("--quick", action="store_true", help="with --run: compare a few short runs without storing them"),
+        _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2"),
+        _option(
+            "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
+        ),
+        yes,
+        cores,
+        profile,
     )
-    how = (run_tool, some, quick, random, count, yes, cores, profile)
-    command("validate", _validate, "compare the engine with ns-2, ns-3 and Linux kernels", *how)
-    brought = _option(
-        "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
+    command(
+        "import",
+        _import,
+        "bring recordings into data/raw and show them",
+        _option("paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"),
+        _option("--name", default="", help="its name (default: that of the file or folder)"),
+        _option("--anonymise", action="store_true", help="remove what identifies persons or hosts"),
+        _option("--replace", action="store_true", help="replace a recording of this name"),
+        _option("--no-figures", action="store_true", help="only read and check it, and write the trace"),
+        cores,
     )
-    called = _option("--name", default="", help="its name (default: that of the file or folder)")
-    anonymise = _option("--anonymise", action="store_true", help="remove what identifies persons or hosts")
-    replaced = _option("--replace", action="store_true", help="replace a recording of this name")
-    looked_at = _option("--no-figures", action="store_true", help="only read and check it, and write the trace")
-    how = (brought, called, anonymise, replaced, looked_at, cores)
-    command("import", _import, "bring recordings into data/raw and show them", *how)
     command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
-    drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
-    settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
-    how = (drawn_papers, settings, estimate, yes, cores, profile)
-    command("ensemble", _ensemble, "simulate the papers under many settings of their unstated parameters", *how)
-    study_file = _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml")
-    command("study", _study, "simulate your own study", study_file, estimate, yes, cores, profile)
-    scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
-    command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
-    asked = _option(
-        "file", type=_asked_path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
+    command(
+        "ensemble",
+        _ensemble,
+        "simulate the papers under many settings of their unstated parameters",
+        _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)"),
+        _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only"),
+        estimate,
+        yes,
+        cores,
+        profile,
     )
-    command("digest", _digest, "print the SHA-256 of a scenario's results, as the packet lab shows it", asked)
+    command(
+        "study",
+        _study,
+        "simulate your own study",
+        _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml"),
+        estimate,
+        yes,
+        cores,
+        profile,
+    )
+    command(
+        "bench",
+        _bench,
+        "measure the engine",
+        _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows"),
+        _option("--json", action="store_true"),
+    )
+    command(
+        "digest",
+        _digest,
+        "print the SHA-256 of a scenario's results, as the packet lab shows it",
+        _option(
+            "file",
+            type=_asked_path,
+            metavar="FILE",
+            help="YAML or JSON with scenario and seed, as the packet lab gives",
+        ),
+    )
     command("clean", _clean, "remove results/ and the drawn figures", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
     # steps of the workflow
-    outputs = _option("--output", nargs="+", type=_folder_of, required=True)
-    among = _option("--exhibits", nargs="*", default=[])
-    metrics = _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments")
-    of_exhibits = _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits")
-    judged = _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts")
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    how = (source, paper, among, papers, only, metrics, of_exhibits, judged)
-    command("measure", _measure, "metrics, numbers and verdicts of one paper", *how)
-    draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
-    own_trace = _option("--trace", default="", help="the user's own trace")
-    page = _option("--notebook", type=_absolute, required=True)
-    notebook = _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace")
-    command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
+    command(
+        "measure",
+        _measure,
+        "metrics, numbers and verdicts of one paper",
+        source,
+        _option("--paper", choices=PAPERS, required=True),
+        _option("--exhibits", nargs="*", default=[]),
+        papers,
+        only,
+        _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments"),
+        _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits"),
+        _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts"),
+    )
+    command(
+        "notebook",
+        _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace"),
+        "run a notebook",
+        source,
+        _option("--notebook", type=_absolute, required=True),
+        only,
+        _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw"),
+        _option("--trace", default="", help="the user's own trace"),
+        output,
+    )
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
-    place = _step("place", "placed", "")
-    command("place", place, "place published numbers among the settings of ensembles", source, outputs)
+    command(
+        "place",
+        _step("place", "placed", ""),
+        "place published numbers among the settings of ensembles",
+        source,
+        _option("--output", nargs="+", type=_folder_of, required=True),
+    )
     command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
-    linked = _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to")
-    report = _step("report", "report", "", "papers", "only", "linked")
-    command("report", report, "write the report", source, papers, only, linked, output)
+    command(
+        "report",
+        _step("report", "report", "", "papers", "only", "linked"),
+        "write the report",
+        source,
+        papers,
+        only,
+        _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to"),
+        output,
+    )
     command("packet-lab", _step("packet_lab", "lab", ""), "write the packet lab", source, output)
-    campaign = _option("--campaign", type=Path, required=True)
-    job = _option("--job", required=True, metavar="SHARD", help="the last shard of the job")
-    command("job", _job, "make shards of an ensemble, a study or the validation", campaign, job)
+    command(
+        "job",
+        _job,
+        "make shards of an ensemble, a study or the validation",
+        _option("--campaign", type=Path, required=True),
+        _option("--job", required=True, metavar="SHARD", help="the last shard of the job"),
+    )
     return top
 
 
@@ -272,6 +368,13 @@ def _layout(given: argparse.Namespace) -> Layout:
     from tcpfair.papers.recordings import folder_of
 
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
+
+
+def _how(given: argparse.Namespace):
+    from tcpfair.workflow import executor
+    from tcpfair.workflow.run import free_cores
+
+    return executor.How(given.cores or free_cores(), given.profile, given.yes)
 
 
 def _install(given: argparse.Namespace) -> None:
@@ -446,20 +549,20 @@ def _validate(given: argparse.Namespace) -> int:
                 raise InputError(f"--{option}: requires --run; write --run ns2 or --run ns3")
     if given.random is not None and (given.tool or given.random < 0 or given.count < 1):
         raise InputError("--random: requires a seed of 0 or more and --count of 1 or more, without --run")
-    how = (given.cores or runs.free_cores(), given.profile)
+    how = _how(given)
     with runs.only_run(layout.root, "results/validation"):
         if given.random is not None:
             return 0 if validate.try_random(layout, given.random, given.count) else 1
         elif not given.tool:
-            print(validate.compare(layout, *how), end="")
+            print(validate.compare(layout, how), end="")
             print(f"open       {os.path.relpath(page.report(layout))}")
         elif given.quick:
-            far_off = validate.check_quickly(layout, given.tool, given.experiments, *how)
+            far_off = validate.check_quickly(layout, given.tool, given.experiments, how)
             print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
             return 1 if far_off else 0
         else:
             try:
-                validate.run_tool(layout, given.tool, given.experiments, *how, given.yes)
+                validate.run_tool(layout, given.tool, given.experiments, how)
             finally:  # of what succeeded
                 checksums.update(layout.data, [layout.validated, layout.guest_clauses])
     return 0
@@ -493,9 +596,8 @@ def _ensemble(given: argparse.Namespace) -> None:
     if given.dry_run:
         print("\n".join(work.line for work in ensemble.plan(layout, given.papers, given.settings)))
         return
-    cores = given.cores or runs.free_cores()
     with runs.only_run(layout.root, "results/engine/ensemble"):
-        ensemble.run(layout, given.papers, given.settings, cores, given.profile, given.yes)
+        ensemble.run(layout, _how(given), given.papers, given.settings)
 
 
 def _study(given: argparse.Namespace) -> None:
@@ -507,9 +609,8 @@ def _study(given: argparse.Namespace) -> None:
     if given.dry_run:
         print("\n".join(studies.plan(layout, study).lines))
         return
-    cores = given.cores or runs.free_cores()
     with runs.only_run(layout.root, layout.study(study.name).relative_to(layout.root).as_posix()):
-        studies.run(layout, study, cores, given.profile, given.yes)
+        studies.run(layout, study, _how(given))
 
 
 def _bench(given: argparse.Namespace) -> None:

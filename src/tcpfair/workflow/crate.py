@@ -55,9 +55,7 @@ def write(plan: Plan) -> Path:
     """
     if plan.config.smoke:
         raise InputError("crate: a smoke run has no results for a crate")
-    if not plan.is_up_to_date():
-        left = ", ".join(f"{step.kind} {step.item}".strip() for step, _ in plan.stale[:3]) or "some outputs"
-        raise InputError(f"crate: the run is not finished, or something has changed since ({left}); ./reproduce first")
+    plan.refuse_unfinished("crate", "./reproduce first")
     folder = plan.layout.results / CRATE
     with whole_folder(folder) as scratch:
         _described(plan).write(scratch)

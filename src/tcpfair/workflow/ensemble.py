@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -19,12 +18,11 @@ from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
 from tcpfair.library.live import run as simulate
 from tcpfair.measures import replicates
-from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
-from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
+from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, load, named
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 
 STEP = "ensemble"  # its name among the benchmarks
 
@@ -73,7 +71,7 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
         pkts = 0
         for shard, member, unit in known[of][name]:
             metrics, refused, own_pkts = made(member, unit, results)
-            ensemble_table.keep(_path(layout, shard), metrics, refused)
+            ensemble_table.keep(ensemble_table.shard_file(layout, shard), metrics, refused)
             pkts += own_pkts
         return Made(pkts)
 
@@ -88,13 +86,9 @@ def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list
     found: dict[tuple[int, int], list[tuple[str, Member, list[str]]]] = {}
     for member in ensemble.members(n_settings):
         for place, shard in enumerate(ensemble_table.shard_names(member)):
-            if not _path(layout, shard).is_file():
+            if not ensemble_table.shard_file(layout, shard).is_file():
                 found.setdefault((member.setting, place), []).append((shard, member, ensemble.units[place]))
     return list(found.values())
-
-
-def _path(layout: Layout, shard: str) -> Path:
-    return layout.ensemble_shards / f"{shard}{shards.SUFFIX}"
 
 
 @dataclass(frozen=True)
@@ -162,39 +156,29 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
 
 
 def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
-    config = load(layout.ensemble_config)
-    names = chosen_names(config, wanted)
-    return [ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name) for name in names]
+    return [named(layout, name) for name in chosen_names(load(layout.ensemble_config), wanted)]
 
 
-def run(
-    layout: Layout,
-    wanted: Sequence[str] = (),
-    n_settings: int | None = None,
-    cores: int = 1,
-    profile: str = "default",
-    yes: bool = False,
-    say: Say = print,
-) -> None:
+def run(layout: Layout, how: How, wanted: Sequence[str] = (), n_settings: int | None = None) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished items are kept.
+    Raises InputError when the estimate is long without ``how.yes``, and when jobs failed; finished items are kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):
-            say(f"taken      {ensemble.name}: {n_restored} settings from data/ensemble")
+            executor.say(f"taken      {ensemble.name}: {n_restored} settings from data/ensemble")
     works = plan(layout, wanted, n_settings)
     for work in works:
-        say(work.line)
+        executor.say(work.line)
     items = [item for work in works for item in work.items]
     store = layout.ensemble_shards
     try:
-        executor.run(layout, Campaign(STEP, store, store, items, n_settings), cores, profile, yes, say)
+        executor.run(layout, Campaign(STEP, store, store, items, n_settings), how)
     finally:  # write complete papers after an interrupted or failed run too
         for work in works:
             if all(ensemble_table.is_kept(layout, member) for member in work.members):
                 for line in _finish(layout, work, n_settings):
-                    say(line)
+                    executor.say(line)
 
 
 def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:

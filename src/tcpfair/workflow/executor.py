@@ -38,7 +38,18 @@ _MB_WITHOUT_COSTS = 1000
 _SNAKEFILE = "workflow/campaign.smk"
 _SHOWN = 5  # names of failed items on the terminal
 
-Say = Callable[[str], None]
+
+class How(NamedTuple):
+    """How simulations run: processes at a time, a folder of workflow/profiles, and whether a long run needs no confirmation."""
+
+    cores: int = 1
+    profile: str = "default"
+    yes: bool = False
+
+
+def say(line: str) -> None:
+    """Print a line at once, so that a log shows it during the run."""
+    print(line, flush=True)
 
 
 class Item(NamedTuple):
@@ -111,18 +122,10 @@ def cut(campaign: Campaign) -> list[list[Item]]:
     return jobs
 
 
-def run(
-    layout: Layout,
-    campaign: Campaign,
-    cores: int,
-    profile: str = "default",
-    yes: bool = False,
-    say: Say = print,
-    before: Callable[[], None] = lambda: None,
-) -> None:
+def run(layout: Layout, campaign: Campaign, how: How, before: Callable[[], None] = lambda: None) -> None:
     """Make the missing items of a campaign, after a call of ``before``. Finished items are kept in any case.
 
-    Raises InputError when the estimate is long without ``yes``, and FailedItemsError with the reasons of failed items.
+    Raises InputError when the estimate is long without ``how.yes``, and FailedItemsError with the reasons of failed items.
     """
     from tcpfair.workflow import run as runs
 
@@ -130,23 +133,23 @@ def run(
     if not todo:
         return
     jobs = cut(campaign)
-    places = min(runs.job_places(layout.root, profile, cores), len(jobs))
+    places = min(runs.job_places(layout.root, how.profile, how.cores), len(jobs))
     expected_s = sum(item.expected_s for item in todo) / places
     on_cores = f"about {costs.duration_text(expected_s)} on {places} core{'s' * (places > 1)}"
     say(f"{campaign.kind:<10} {on_cores}, in {len(jobs)} job{'s' * (len(jobs) > 1)}")
-    if expected_s > LONG_S and not yes:
+    if expected_s > LONG_S and not how.yes:
         raise InputError(f"this takes {on_cores}; add --yes to start it")
     for group in {item.group for item in todo}:
         discard_scratch(campaign.store / group, deep=True)
         for what in ("logs", "benchmarks"):
             shutil.rmtree(campaign.about(what, group), ignore_errors=True)
     before()
-    _start(layout, campaign, jobs, places, cores, profile)
+    _start(layout, campaign, jobs, places, how)
     if failed := [item for item in todo if not campaign.shard(item).is_file()]:
         raise FailedItemsError(_failure(layout, campaign, jobs, failed, sum(item.n_runs for item in todo)))
 
 
-def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: int, cores: int, profile: str) -> None:
+def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: int, how: How) -> None:
     """Write the jobs to a file, which they and Snakemake's rules read, and run them."""
     from tcpfair.workflow import run as runs
 
@@ -182,7 +185,7 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
         groups[name] = Group(sum(item.expected_s for item in own), n_jobs, sum(item.n_runs for item in own))
     state = State(groups, places)
     arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
-    runs.snakemake(layout.root, arguments, state, cores, profile, campaign.folder)
+    runs.snakemake(layout.root, arguments, state, how.cores, how.profile, campaign.folder)
 
 
 def _failure(layout: Layout, campaign: Campaign, jobs: list[list[Item]], failed: list[Item], n_all: int) -> str:

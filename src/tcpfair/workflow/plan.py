@@ -140,10 +140,6 @@ class Plan:
         """The available runs and metrics of the source, by paper."""
         return {name: store.Held(self.layout, paper, self._remembered) for name, paper in self.papers.items()}
 
-    def specs(self, paper: str, experiment: str) -> list:
-        """The runs of an experiment."""
-        return self.held[paper].specs(experiment)
-
     @cached_property
     def asked(self) -> dict[Pair, list[Asked]]:
         """The runs that every requested experiment needs. Raises InputError for an invalid value."""
@@ -510,6 +506,12 @@ class Plan:
     def is_up_to_date(self) -> bool:
         """True when every output exists and is current, so that Snakemake has no work."""
         return all(self.traces.values()) and not self.stale
+
+    def refuse_unfinished(self, command: str, first: str) -> None:
+        """Raise InputError, with what to do ``first``, if an output is missing or stale."""
+        if not self.is_up_to_date():
+            left = ", ".join(step.name for step, _ in self.stale[:3]) or "some outputs"
+            raise InputError(f"{command}: the run is not finished, or something has changed since ({left}); {first}")
 
     def publish(self) -> None:
         """Give all finished outputs their stable names."""

@@ -45,6 +45,7 @@ MADE = {
     "report": "report",
     "lab": "packet lab",
 }
+_ONE = {"measure": "1 metric", "draw": "1 exhibit", "notebook": "1 notebook"}  # of those with a number
 # lines to hide: of Snakemake before its logger starts, and of the kernels of notebooks
 _CHATTER = re.compile(
     r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
@@ -352,7 +353,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     left = {step.folder for step, _ in plan.stale}
     made = Counter(step.kind for step, _ in asked.stale if step.folder not in left)
     missing = [step.name for step, _ in plan.stale]
-    parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _one(kind) for kind, n in made.items())
+    parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _ONE.get(kind, MADE[kind]) for kind, n in made.items())
     simulated = sum(n for _, n, _ in simulated_runs(asked)) - sum(n for _, n, _ in simulated_runs(plan))
     parts = ", ".join(filter(None, [f"{simulated} runs simulated" if simulated > 0 else "", parts]))
     lines = [
@@ -420,14 +421,6 @@ def _some(names: Sequence[str], between: str) -> str:
     """The first names, and the number of further ones."""
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     return between.join([*names[:SHOWN], *more])
-
-
-def _one(kind: str) -> str:
-    return (
-        MADE[kind]
-        if kind in ("numbers", "judge", "place", "ledger", "report", "lab")
-        else f"1 {MADE[kind].removesuffix('s')}"
-    )
 
 
 def _rows(table: Path) -> list[dict[str, str]]:

@@ -11,8 +11,7 @@ experiments that have all algorithms and measures.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
@@ -23,14 +22,14 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
 from tcpfair.library import live
-from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
+from tcpfair.papers.expand import expected_pkts, run_specs, shorten, values_behind
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
 from tcpfair.runs import code, ensemble_table, store
-from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
+from tcpfair.runs.ensemble import Ensemble, Member, load, named
 from tcpfair.runs.ensemble_table import CELL, Shipped
 from tcpfair.runs.store import Asked
-from tcpfair.workflow import again
+from tcpfair.workflow import again, executor
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of
 from tcpfair.workflow.executor import side_by_side
@@ -44,13 +43,13 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     """Simulate and compare; with ``mark``, record the current code in the shipped data. 1 when a bit differs."""
     smoke_s = float(load_yaml(layout.config / "smoke.yaml")["smoke_duration_s"])
     papers = {paper: load_paper(layout.paper_config(paper)) for paper in PAPERS}
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before the parallel processes start
+    names = load(layout.ensemble_config).names if layout.ensemble_config.is_file() else []
+    live.prepare(executor.say)  # once, before the parallel processes start
     tasks = [(layout, paper, name, smoke_s) for paper, config in papers.items() for name in config.experiments]
     hashes = {task[1:3]: rows for task, rows in side_by_side(smoke_bits, tasks, cores)}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
-    chosen = [run for config in papers.values() for run in _sample(layout, config)]
+    chosen = list(_sample(layout))
     differ = _moved_bits(layout, bits) + sorted(again.compared(layout, chosen, cores))
-    names = [*PAPERS, *(f"{paper}{FURTHER}" for paper in PAPERS)]
     for _, lines in side_by_side(compare_ensemble, [(layout, name) for name in names], cores):
         differ += lines
     for line in differ[:SHOWN]:
@@ -64,10 +63,9 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     print("the same bits")
     if mark:
         write_whole(layout.data / "expected" / BITS, bits.to_csv(index=False, lineterminator="\n"))
-        marked = [name for config in papers.values() for name in mark_shipped(layout, config)]
-        others = [name for name in names if mark_ensemble(layout, name)]
+        n_marked, n_others = mark_shipped(layout), sum(mark_ensemble(layout, name) for name in names)
         checksums.update(layout.data, [layout.bundled_root, layout.ensembles, layout.data / "expected" / BITS])
-        print(f"marked     {len(marked)} traces and {len(others)} ensembles as made by this code")
+        print(f"marked     {n_marked} traces and {n_others} ensembles as made by this code")
     return 0
 
 
@@ -102,24 +100,16 @@ def _moved_bits(layout: Layout, bits: pd.DataFrame) -> list[str]:
 # --- Shipped runs ------------------------------------------------------------------------------------------------
 
 
-def _shipped(layout: Layout, config: PaperConfig) -> Iterator[tuple[str, Path, dict, list[RunSpec]]]:
-    """The shipped experiments of a paper: name, folder, manifest, configured runs."""
-    for experiment in config.experiments:
-        folder = layout.bundled(config.paper, experiment)
-        if folder.is_dir():
-            yield experiment, folder, read_manifest(folder), run_specs(config, experiment)
-
-
-def _sample(layout: Layout, config: PaperConfig) -> Iterator[Held]:
+def _sample(layout: Layout) -> Iterator[Held]:
     """For each experiment, the shortest run of each set of algorithms, and every run whose key differs from the shipped one."""
-    for experiment, _, manifest, specs in _shipped(layout, config):
-        keys = manifest.get(RUNS, [])
+    for config, experiment, folder in store.shipped(layout):
+        keys, specs = read_manifest(folder).get(RUNS, []), run_specs(config, experiment)
         shortest: dict[frozenset[str], int] = {}
         for spec in sorted(specs, key=lambda spec: (expected_pkts(spec.scenario), spec.run_id)):
             shortest.setdefault(frozenset(spec.algorithms), spec.run_id)
         for spec in specs[: len(keys)]:
             if keys[spec.run_id] != spec.key or spec.run_id in shortest.values():
-                yield Held(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario))
+                yield Held.of(config, experiment, spec)
 
 
 class Sampled(NamedTuple):
@@ -130,49 +120,46 @@ class Sampled(NamedTuple):
     algorithms: set[str]
 
 
-def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = print) -> Sampled:
+def holds_bits(layout: Layout, cores: int = 1) -> Sampled:
     """Compare a small sample of the shipped runs from other code with the results of the current code.
 
     The sample has the shortest run of each experiment and of each algorithm. If the current code made all shipped runs, this
     returns at once and prints no line.
     """
     shortest: dict[tuple[str, str] | str, Held] = {}
-    for paper in PAPERS:
-        config = load_paper(layout.paper_config(paper))
-        for experiment in config.experiments:
-            for run, algorithms in _of_other_code(layout, config, experiment):
-                for what in ((paper, experiment), *algorithms):
-                    shortest[what] = min(shortest.get(what, run), run, key=lambda each: each.pkts)
+    for config, experiment, folder in store.shipped(layout):
+        for run, algorithms in _of_other_code(config, experiment, read_manifest(folder)):
+            for what in ((config.paper, experiment), *algorithms):
+                shortest[what] = min(shortest.get(what, run), run, key=lambda each: each.pkts)
     chosen = sorted(set(shortest.values()))
     if not chosen:
         return Sampled([], set(), set())
     expected_s = sum(run.pkts for run in chosen) / costs.PLANNED_PKTS_PER_S / cores
-    say(
+    executor.say(
         f"same bits? comparing {len(chosen)} shipped runs, because the simulator changed: about {costs.duration_text(expected_s)}"
     )
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))
-    say(f"same bits  {len(chosen) - len(differ)} of {len(chosen)} runs, in {time.monotonic() - began_s:.0f} s")
+    executor.say(f"same bits  {len(chosen) - len(differ)} of {len(chosen)} runs, in {time.monotonic() - began_s:.0f} s")
     algorithms = {what for what in shortest if isinstance(what, str)}
     return Sampled(differ, {what for what in shortest if not isinstance(what, str)}, algorithms)
 
 
-def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iterator[tuple[Held, set[str]]]:
+def _of_other_code(config: PaperConfig, experiment: str, manifest: dict) -> Iterator[tuple[Held, set[str]]]:
     """The requested, shipped runs of an experiment that other code made, with their algorithms."""
-    folder = layout.bundled(config.paper, experiment)
-    manifest = read_manifest(folder) if folder.is_dir() else {}
     made_by = manifest.get(CODE, {})
     now = store.code_behind([Asked("", tuple(sorted(made_by.keys() & cc.names())), 0.0)])
     other = {name for name, digest in made_by.items() if now.get(name) != digest}
     for spec, key in zip(run_specs(config, experiment) if other else (), manifest.get(RUNS, []), strict=False):
         if key == spec.key and other.intersection([code.SIMULATOR, *spec.algorithms]):
-            yield Held(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario)), spec.algorithms
+            yield Held.of(config, experiment, spec), spec.algorithms
 
 
-def mark_shipped(layout: Layout, config: PaperConfig) -> list[str]:
-    """Write current keys, code and configuration into the manifests of a paper's shipped traces; returns their names."""
-    marked = []
-    for experiment, folder, manifest, specs in _shipped(layout, config):
+def mark_shipped(layout: Layout) -> int:
+    """Write current keys, code and configuration into the manifests of the shipped traces; returns how many differed."""
+    n_marked = 0
+    for config, experiment, folder in store.shipped(layout):
+        manifest, specs = read_manifest(folder), run_specs(config, experiment)
         now = {
             RUNS: [spec.key for spec in specs],
             CODE: store.code_behind(store.asked(specs)),
@@ -180,8 +167,8 @@ def mark_shipped(layout: Layout, config: PaperConfig) -> list[str]:
         }
         if {**manifest, **now} != manifest:
             write_manifest({**manifest, **now}, folder)
-            marked.append(f"{config.paper}/{experiment}")
-    return marked
+            n_marked += 1
+    return n_marked
 
 
 # --- Shipped ensembles -------------------------------------------------------------------------------------------
@@ -218,9 +205,7 @@ def mark_ensemble(layout: Layout, name: str) -> bool:
 
 def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
     """A shipped ensemble if only its code has changed; None for a current one, and for one that must be simulated."""
-    if not layout.ensemble_config.is_file() or name not in (config := load(layout.ensemble_config)).names:
-        return None
-    ensemble = ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name)
+    ensemble = named(layout, name)
     return ensemble if ensemble_table.stale(layout.ensembles, ensemble) == ["code changed"] else None
 
 

@@ -21,7 +21,7 @@ from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import outputs, store, trace
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 from tcpfair.workflow.plan import Pair, Plan
 
 STEP = "simulate"
@@ -87,13 +87,13 @@ def run(plan: Plan, pairs: Sequence[Pair] = (), cores: int = 1, profile: str = "
         outputs.discard(campaign.store / item.name)
     failed = None
     try:
-        executor.run(plan.layout, campaign, cores, profile, yes=True, before=lambda: live.prepare(_say))
+        executor.run(plan.layout, campaign, How(cores, profile, yes=True), before=lambda: live.prepare(executor.say))
     except executor.FailedItemsError as error:
         failed = error
     parted = [pair for pair in todo if store.whole_trace(plan.layout, *pair, plan.asked[pair]) is None]
     tasks = [(plan.layout, *pair) for pair in parted if not store.missing(plan.layout, *pair, plan.asked[pair])]
     for (_, *pair), n_runs in executor.side_by_side(assemble, tasks, max(1, min(cores, len(tasks)))):
-        _say(f"assembled  {'/'.join(pair)}  {n_runs} runs")
+        executor.say(f"assembled  {'/'.join(pair)}  {n_runs} runs")
     for pair in todo:
         runs = plan.asked[pair]
         if folder := store.whole_trace(plan.layout, *pair, runs):
@@ -109,7 +109,3 @@ def assemble(layout: Layout, paper: str, experiment: str) -> int:
     folder = store.trace_folder(layout, paper, experiment, store.asked(specs))
     trace.write(sources.assemble(layout, config, experiment, specs), folder)
     return len(specs)
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

@@ -58,11 +58,7 @@ def build(plan: Plan, packages: Path) -> Path:
     link or an address on another host.
     """
     layout = plan.layout
-    if not plan.is_up_to_date():
-        left = ", ".join(step.name for step, _ in plan.stale[:3]) or "some outputs"
-        raise InputError(
-            f"site: the run is not finished, or something has changed since ({left}); run ./reproduce first"
-        )
+    plan.refuse_unfinished("site", "run ./reproduce first")
     site = _Site(layout)
     with whole_folder(layout.results / SITE) as folder:
         sources = folder / ".sources"

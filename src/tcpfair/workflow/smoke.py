@@ -24,7 +24,7 @@ from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import grid_points
 from tcpfair.runs import code, outputs, reach, shards
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 from tcpfair.workflow.plan import Plan
 
 STEP = "smoke"
@@ -43,7 +43,7 @@ def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = Fals
         if not todo:
             print("nothing: everything is up to date")
         return
-    executor.run(plan.layout, campaign, cores, profile, yes=True, before=lambda: live.prepare(lambda line: None))
+    executor.run(plan.layout, campaign, How(cores, profile, yes=True), before=lambda: live.prepare(lambda line: None))
     for item in campaign.items:
         table, _ = shards.read(campaign.shard(item))
         content = table.to_pandas().convert_dtypes().to_csv(index=False)

@@ -41,7 +41,7 @@ from tcpfair.runs.study import make as made_study
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.executor import Campaign, How, Item, Made
 
 STEP = "study"  # its name among the benchmarks
 _SLICE_S = 30  # planned length of a slice, the most that a kill costs
@@ -72,6 +72,10 @@ def figure_files(layout: Layout, study: Study) -> list[Path]:
 
 def _shards(layout: Layout, study: Study) -> Path:
     return layout.study(study.name) / "shards"
+
+
+def _shard(layout: Layout, study: Study, first: int, end: int) -> Path:
+    return _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
 
 
 def _traces(layout: Layout, study: Study) -> Path:
@@ -165,12 +169,11 @@ def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[i
     """The number of runs to simulate in each slice."""
     if is_up_to_date(layout, study):
         return [0] * len(slices)
-    made_from, place = part_of(study), _shards(layout, study)
     table = _earlier(layout, study)
     earlier = set(table["key"].to_pylist()) if table else set()
     found = []
     for first, end in slices:
-        is_finished = (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file()
+        is_finished = _shard(layout, study, first, end).is_file()
         n_known = sum(spec.key in earlier for spec in _possible(study, first, end)) if earlier else 0
         found.append(0 if is_finished else end - first - n_known)
     return found
@@ -251,7 +254,7 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
     values = {name: np.array([found.get(name, np.nan) for *_, found in rows], dtype=float) for name in names}
     runs, keys, refused, _ = zip(*rows, strict=True)
     about = {"metrics": names, "made_from": dict(study.made_from)}
-    path = _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
+    path = _shard(layout, study, first, end)
     shards.write(path, pa.table({"run": runs, "key": keys, "refused": refused, **values}), about)
     return Made(pkts, engine_s)
 
@@ -282,28 +285,26 @@ def _write_trace(layout: Layout, study: Study, traces: list[Trace], name: str) -
 # --- All of them -------------------------------------------------------------------------------------------------
 
 
-def run(
-    layout: Layout, study: Study, cores: int = 1, profile: str = "default", yes: bool = False, say: Say = print
-) -> None:
+def run(layout: Layout, study: Study, how: How) -> None:
     """Bring a study up to date: simulate missing runs, write the table of metrics and the summary.
 
-    Raises InputError when the estimate is long without ``yes``, and when jobs failed; finished slices are kept.
+    Raises InputError when the estimate is long without ``how.yes``, and when jobs failed; finished slices are kept.
     """
     began_s = time.monotonic()
     work = plan(layout, study)
     for line in work.lines:
-        say(line)
+        executor.say(line)
     if not is_up_to_date(layout, study):
-        _simulate(layout, work, cores, profile, yes, say)
+        _simulate(layout, work, how)
         _gather(layout, work)
         _tidy(layout, work)
     for line in _summarise(layout, study):
-        say(line)
+        executor.say(line)
     if sum(work.n_left):
-        say(_time_text(layout, study, time.monotonic() - began_s))
+        executor.say(_time_text(layout, study, time.monotonic() - began_s))
 
 
-def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, say: Say) -> None:
+def _simulate(layout: Layout, work: Work, how: How) -> None:
     study = work.study
     asked = {"file": study.file.model_dump(mode="json"), "name": study.name, "where": study.where}
     folder = layout.study(study.name)
@@ -311,7 +312,7 @@ def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, s
     for item, own in zip(work.items, work.slices, strict=True):
         if not item.n_runs and not campaign.shard(item).is_file():
             make_slice(layout, study, *own, _earlier(layout, study))  # all of its runs are known
-    executor.run(layout, campaign, cores, profile, yes, say, before=lambda: _try(study))
+    executor.run(layout, campaign, how, before=lambda: _try(study))
 
 
 def _try(study: Study) -> None:
@@ -333,8 +334,7 @@ def _try(study: Study) -> None:
 def _gather(layout: Layout, work: Work) -> None:
     """Write the table of metrics, a row for each run in order."""
     study = work.study
-    paths = [layout.study(study.name).parent / f"{item.name}{shards.SUFFIX}" for item in work.items]
-    found = [shards.read(path) for path in paths]
+    found = [shards.read(_shard(layout, study, *own)) for own in work.slices]
     names = next((about["metrics"] for _, about in found if about["metrics"]), [])
     for (first, _), (_, about) in zip(work.slices, found, strict=True):
         if about["metrics"] not in (names, []):

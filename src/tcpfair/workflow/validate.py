@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import pandas as pd
 
@@ -37,9 +38,7 @@ from tcpfair.validation.scenarios import (
     whole,
 )
 from tcpfair.workflow import executor
-from tcpfair.workflow.executor import Campaign, Item, Made, Say
-
-_say_at_once: Say = functools.partial(print, flush=True)  # so that a log shows it during the run
+from tcpfair.workflow.executor import Campaign, How, Item, Made, say
 
 
 def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
@@ -66,9 +65,7 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
     return make
 
 
-def _make(
-    layout: Layout, parts: Sequence[Part], cores: int, profile: str = "default", yes: bool = True, say: Say = print
-) -> None:
+def _make(layout: Layout, parts: Iterable[Part], how: How) -> None:
     """Make the missing parts. Raises InputError as `executor.run` does."""
     items = [
         Item(part.shard_name, campaign.expected_s(part, costs.PLANNED_PKTS_PER_S), len(part.specs))
@@ -76,22 +73,21 @@ def _make(
         if not part.is_kept()
     ]
     store = campaign.store_of(layout)
-    executor.run(layout, Campaign("validate", store, store, items), cores, profile, yes, say)
+    executor.run(layout, Campaign("validate", store, store, items), how)
 
 
-def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say = print) -> str:
+def compare(layout: Layout, how: How) -> str:
     """Bring the comparison up to date, with engine runs where results are missing or stale; returns it as text."""
     config = load(layout.validation_config)
     comparison.explanations(layout, config)
     engine = comparison.engine_parts(layout, config)
     made_from = outputs.part(dict(comparison.made_from(layout, config, engine)))
-    exists = all(path.is_file() for path in page.outputs(layout, config))
-    if not exists or made_from not in page.report(layout).read_text():
+    if not page.is_current(layout, made_from):
         todo = [part for part in engine if not part.is_kept()]
         if todo:
             runs = sum(len(part.specs) for part in todo)
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
-        _make(layout, todo, cores, profile, say=say)
+        _make(layout, todo, how._replace(yes=True))
         page.write(layout, comparison.compare(layout, config, engine), made_from)
         for kind in (*KINDS, papers.KIND):
             shards.discard_others(campaign.store_of(layout) / kind / ENGINE, {part.file for part in engine})
@@ -101,18 +97,10 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
 # --- Running a simulator ------------------------------------------------------------------------------------------
 
 
-def run_tool(
-    layout: Layout,
-    tool: str,
-    experiments: Sequence[str] = (),
-    cores: int = 1,
-    profile: str = "default",
-    yes: bool = False,
-    say: Say = print,
-) -> None:
+def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) -> None:
     """Run a simulator on some experiments (by default all that it takes part in) and ship the results.
 
-    Raises InputError when it is not installed, when the estimate is long without ``yes``, or when parts failed; finished
+    Raises InputError when it is not installed, when the estimate is long without ``how.yes``, or when parts failed; finished
     parts are kept.
     """
     kind = kind_of(tool)
@@ -136,7 +124,7 @@ def run_tool(
     n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
     try:
-        _make(layout, parts, cores, profile, yes, say)
+        _make(layout, parts, how)
     finally:  # ship complete experiments after an interrupted run too
         kept = [part for part in of_papers if part.is_kept()]
         if kept and set(plans) & set(chosen):
@@ -155,7 +143,7 @@ def run_tool(
                 shards.discard_others(place, {part.file for part in own})
     if set(plans) & set(chosen):
         engine = papers.engine_parts(layout, plans)
-        _make(layout, [part for part in engine if not part.is_kept()], cores, profile, say=say)
+        _make(layout, engine, how._replace(yes=True))
         claims.ship(layout, claims.compare(layout, engine))
         say(f"written   {layout.guest_clauses.relative_to(layout.root)}")
 
@@ -171,14 +159,7 @@ def chosen_experiments(
     return [name for name in known if not wanted or name in wanted]
 
 
-def check_quickly(
-    layout: Layout,
-    tool: str,
-    experiments: Sequence[str] = (),
-    cores: int = 1,
-    profile: str = "default",
-    say: Say = print,
-) -> list[str]:
+def check_quickly(layout: Layout, tool: str, experiments: Sequence[str], how: How) -> list[str]:
     """Compare a few short runs of a simulator and of the engine without storing them; a line for each that is far off."""
     if tool not in KINDS[WHOLE]:
         raise InputError(f"--quick: not with --run {tool}; use it with --run {' or --run '.join(KINDS[WHOLE])}")
@@ -188,7 +169,7 @@ def check_quickly(
     found: list[str] = []
     of = {backend: campaign.parts(layout, config, QUICK, backend, chosen) for backend in (ENGINE, tool)}
     try:
-        _make(layout, [part for parts in of.values() for part in parts], cores, profile, say=say)
+        _make(layout, chain.from_iterable(of.values()), how._replace(yes=True))
         for name in chosen:
             own = {
                 backend: campaign.joined(config, name, [part for part in parts if part.experiment == name]).runs
@@ -203,44 +184,36 @@ def check_quickly(
     return found
 
 
-def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -> bool:
+def try_random(layout: Layout, seed: int, count: int) -> bool:
     """Whether the engine is equivalent to ns-2 on all of ``count`` random dumbbells of each kind, drawn with ``seed``.
 
     Each dumbbell gets replicates until `chance.judge` decides, at most ``drawn_most_runs``. A line is printed for each step,
     each verdict and the sum. Results and settings are in a separate folder, where an interrupted run continues. Raises
     InputError when ns-2 is not installed or fails.
     """
-    most = load(layout.validation_config).analysis_value("drawn_most_runs")
-    config = drawn.redrawn(load(layout.validation_config), seed, count, most)
+    configured = load(layout.validation_config)
+    most = configured.analysis_value("drawn_most_runs")
+    config = drawn.redrawn(configured, seed, count, most)
     stack, kind = stack_of(config), f"random_{seed}"
     place = layout.validation / kind
     say(f"stack      the engine's flows have {stack}; margins hold for this stack alone")
     rows, tables = [], []
     for name in drawn.experiments(config):
-        first = int(load(layout.validation_config).experiments[name].runs.value)
-        of = {backend: campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")}
         protocols = drawn.table(config, name).set_index(["label", "flow"])["protocol"]
-        runs: dict[str, list[pd.DataFrame]] = {ENGINE: [], "ns2": []}
-        for done, pair in enumerate(zip(*of.values(), strict=True), start=1):
-            label, upto, verdict = pair[0].label, 0, chance.UNDECIDED
-            found = {part.backend: pd.DataFrame() for part in pair}
-            while verdict == chance.UNDECIDED and upto < most:
-                before, upto = upto, min(max(first, 2 * upto), most)
-                for part in pair:
-                    more = campaign.replicates(part, before, upto)
-                    if not more.is_kept():
-                        campaign.make(config, more)
-                    found[part.backend] = pd.concat([found[part.backend], more.kept().runs], ignore_index=True)
-                row = {"experiment": name, "label": label, **chance.judge(config, found[ENGINE], found["ns2"])}
-                verdict = row["verdict"]
-                say(f"simulated  {name} {label} ({done} of {count}): {upto} replicates: {verdict}")
+        first, runs = int(configured.experiments[name].runs.value), []
+        of = [campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")]
+        for done, pair in enumerate(zip(*of, strict=True), start=1):
+            label = pair[0].label
+            for upto, *both in _more_and_more(config, pair, first, most):
+                row = {"experiment": name, "label": label, **chance.judge(config, *both)}
+                say(f"simulated  {name} {label} ({done} of {count}): {upto} replicates: {row['verdict']}")
+                if row["verdict"] != chance.UNDECIDED:
+                    break
             say(chance.dumbbell_line(row, protocols[label, row["flow"]], stack))
             rows.append(row)
-            for backend, table in found.items():
-                runs[backend].append(table)
-        tables.append(
-            chance.flows(config, name, "ns2", *(pd.concat(each, ignore_index=True) for each in runs.values()))
-        )
+            runs.append(both)
+        sides = (pd.concat(side, ignore_index=True) for side in zip(*runs, strict=True))
+        tables.append(chance.flows(config, name, "ns2", *sides))
     verdicts = pd.DataFrame(rows, columns=chance.DUMBBELL_COLUMNS)
     flows = pd.concat(tables, ignore_index=True)
     for file, table in (
@@ -253,6 +226,22 @@ def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -
         say(f"verdict    {name}: {chance.verdict_counts(own)}, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
     return bool((verdicts["verdict"] == chance.EQUIVALENT).all())
+
+
+def _more_and_more(
+    config: PaperConfig, pair: Sequence[Part], first: int, most: int
+) -> Iterator[tuple[int, pd.DataFrame, pd.DataFrame]]:
+    """Numbers of replicates from ``first`` on, doubled up to ``most``, each with the runs of both simulators so far."""
+    found, before = [pd.DataFrame(), pd.DataFrame()], 0
+    while before < most:
+        upto = min(max(first, 2 * before), most)
+        for side, part in enumerate(pair):
+            more = campaign.replicates(part, before, upto)
+            if not more.is_kept():
+                campaign.make(config, more)
+            found[side] = pd.concat([found[side], more.kept().runs], ignore_index=True)
+        yield upto, *found
+        before = upto
 
 
 def table_lines(rows: pd.DataFrame) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.runs import record, store, trace
 from tcpfair.runs.origin import Origin, digest_of_keys, read
 from tcpfair.workflow.again import hash_of, is_same, made_again
+from tcpfair.workflow.executor import say
 from tcpfair.workflow.plan import find_exhibit
 
 _LOOKED_AT = ("bundled", "engine")  # sources with runs of the papers, in the order of search
@@ -126,7 +127,7 @@ def _again(behind: dict[str, store.Held], run: str) -> int:
     if folder is None:
         raise InputError(f"{config.paper}/{experiment}: not made yet in this checkout; ./reproduce makes it")
     print(f"again      {config.paper}/{experiment} run {number} (key {spec.key}, seed {spec.seed})", flush=True)
-    live.prepare(say=lambda line: print(line, flush=True))
+    live.prepare(say)
     made = made_again(config, experiment, spec)
     if is_same(made, number, trace.read(folder)):
         print(f"same       every row of it; SHA-256 of samples, link and events: {hash_of(made)}")
