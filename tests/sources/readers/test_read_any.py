@@ -4,7 +4,6 @@ import gzip
 import json
 import shutil
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any
+from tcpfair.sources.readers.text import read_bytes
+from tests.sources.readers.edits import SAMPLES, written
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
 POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 RUN = SAMPLES / "testbed" / "reno_14s"
@@ -60,29 +60,12 @@ def replace(value, path, new):
     value[path[-1]] = new
 
 
-@pytest.mark.parametrize(
-    ("path", "backend"), [(REPORT, "iperf3"), (REPORT.parent, "iperf3"), (POLLS, "tcp_info"), (RUN, "testbed")]
-)
-def test_each_sample_finds_its_reader(path, backend):
-    assert read_any(path).runs["backend"].tolist() == [backend]
-
-
-def test_unknown_is_refused_with_what_is_accepted(tmp_path):
-    other = tmp_path / "letter.doc"
-    other.write_bytes(b"\xd0\xcf\x11\xe0 Dear reader")
-    with pytest.raises(InputError, match=r"letter\.doc: no reader recognises it"):
-        read_any(other)
-    with pytest.raises(InputError, match="nothing: no such file or folder"):
-        read_any(tmp_path / "nothing")
-
-
 @fuzz
 @given(edits=edits, packed=st.booleans())
 @pytest.mark.parametrize("sample", [REPORT, POLLS])
 def test_mutated_bytes(tmp_path, sample, edits, packed):
     """Bytes are changed in the text, or in the gzip around it."""
-    data = sample.read_bytes()
-    text = gzip.decompress(data) if sample.suffix == ".gz" else data
+    text = read_bytes(sample)
     path = tmp_path / "sample"
     path.write_bytes(mutate(gzip.compress(text, mtime=0), edits) if packed else mutate(text, edits))
     read_or_refuse(read_any, path, tmp_path)
@@ -90,22 +73,10 @@ def test_mutated_bytes(tmp_path, sample, edits, packed):
 
 @fuzz
 @given(data=st.data(), new=json_value)
-def test_replaced_value_in_a_report(tmp_path, data, new):
-    report = json.loads(REPORT.read_text())
-    place = data.draw(st.sampled_from(leaves(report)))
-    replace(report, place[: data.draw(st.integers(1, len(place)))], new)
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps(report))
-    read_or_refuse(read_any, path, tmp_path)
-
-
-@fuzz
-@given(data=st.data(), new=json_value)
-def test_replaced_value_in_meta(tmp_path, data, new):
-    run = tmp_path / "run"
-    shutil.copytree(RUN, run, dirs_exist_ok=True)
-    meta = json.loads((RUN / "meta.json").read_text())
-    place = data.draw(st.sampled_from(leaves(meta)))
-    replace(meta, place[: data.draw(st.integers(1, len(place)))], new)
-    (run / "meta.json").write_text(json.dumps(meta))
-    read_or_refuse(read_any, run, tmp_path)
+@pytest.mark.parametrize(("sample", "name"), [(REPORT.parent, REPORT.name), (RUN, "meta.json")])
+def test_replaced_value_in_a_document(tmp_path, sample, name, data, new):
+    shutil.copytree(sample, tmp_path / "run", dirs_exist_ok=True)
+    document = json.loads((sample / name).read_text())
+    place = data.draw(st.sampled_from(leaves(document)))
+    replace(document, place[: data.draw(st.integers(1, len(place)))], new)
+    read_or_refuse(read_any, written(tmp_path / "run", document, name).parent, tmp_path)

@@ -157,7 +157,11 @@ def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Ob
     if len(linked) > 1:
         raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
     flows = [
-        replace(flow, name=_in_file(flow.name, flow.file), offset_s=None if part.has_own_zero else flow.offset_s)
+        replace(
+            flow,
+            name=flow.name if flow.name.startswith(flow.file.name) else f"{flow.file.name}#{flow.name}",
+            offset_s=None if part.has_own_zero else flow.offset_s,
+        )
         for part in parts
         for flow in part.flows
     ]
@@ -170,7 +174,3 @@ def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Ob
         provenance={name: text for part in parts for name, text in part.provenance.items()},
         remarks=(*dict.fromkeys(text for part in parts for text in part.remarks), *remarks),
     )
-
-
-def _in_file(name: str, file: Path) -> str:
-    return name if name.startswith(file.name) else f"{file.name}#{name}"

@@ -33,7 +33,7 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
             f"{flow.file}: {flow.name}: cwnd: {largest_pkts:.4g} packets are more than TCP can have in flight; "
             "check the unit of cwnd, and that the file is not damaged"
         )
-    if len(known) < FEWEST_WINDOWS or flow.stop_s <= flow.start_s:
+    if len(known) < FEWEST_WINDOWS:
         return
     window_rate = float((known["cwnd_pkts"] / known["srtt_s"]).median())  # packets/s
     steps, lasted_s = np.diff(flow.total_bytes), np.diff(flow.times_s)

@@ -150,13 +150,12 @@ def _columns(points: list[dict[str, Any]], names: Sequence[str]) -> list[np.ndar
     for name in ("t", *names):
         least, most = BOUNDS[name]
         values = [point.get(name, "missing") for point in points]
-        for value in values:
-            if type(value) not in (int, float) or not least <= value <= most:
-                raise InputError(f"{name}: {str(value)[:40]} is not between {least:g} and {most:g}")
+        odd = [type(value) not in (int, float) or not least <= value <= most for value in values]
+        refuse_first(odd, "{}: {} is not between {:g} and {:g}", name, list(map(str, values)), least, most)
         columns.append(np.array(values, dtype=np.float64))
     t_s = columns[0]
     later = "but each interval ends later; give the file as Flent wrote it"
-    refuse_first(np.diff(t_s) <= 0, lambda i: f"t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, {later}")
+    refuse_first(np.diff(t_s) <= 0, "t: {:.3f} after {:.3f}, {}", t_s[1:], t_s, later)
     return columns
 
 
@@ -203,9 +202,10 @@ def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats
     apart_s = starts_s[1:] - ends_s[:-1]
     refuse_first(
         apart_s < -ROUNDING_S - 0.01 * length_s[1:],
-        lambda i: (
-            f"dur: {length_s[i + 1]:g} s before {ends_s[i + 1]:.3f} reach into the interval before, by {-apart_s[i]:.3f} s"
-        ),
+        "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s",
+        length_s[1:],
+        ends_s[1:],
+        -apart_s,
     )
     starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
     return ends_s, starts_s, rate_mbps * 1e6
@@ -220,7 +220,7 @@ def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, 
     rate_mbps = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     most = readings.MAX_BPS / 1e6
     is_wrong = [value is not None and not 0 <= value <= most for value in values]
-    refuse_first(np.array(is_wrong), lambda i: f"{rate_mbps[i]:g} is not between 0 and {most:g} {UNITS}")
+    refuse_first(is_wrong, "{:g} is not between 0 and {:g} {}", rate_mbps, most, UNITS)
     seen = np.flatnonzero(~np.isnan(rate_mbps))
     if len(seen) < 2:
         return np.empty(0), np.empty(0), np.empty(0)

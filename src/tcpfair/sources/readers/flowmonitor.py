@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
@@ -76,15 +75,15 @@ def read(path: Path, said: Sidecar) -> Observed:
 
     Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
     """
-    document = _document(path)
+    stats, classified, probes = _document(path)
     ends: dict[int, _Ends] = {}
     rows: dict[int, dict[str, float]] = {}
-    for number, values in document.ends.items():
+    for number, values in classified.items():
         with located(f"flow {number}"):
             ends[number] = _ends(values)
-    for number, values in document.stats.items():
+    for number, values in stats.items():
         with located(f"flow {number}"):
-            rows[number] = _row(values, document.probes.get(number, set()))
+            rows[number] = _row(values, probes.get(number, set()))
     by_ends = {end: number for number, end in ends.items()}
     if len(by_ends) < len(ends):
         raise InputError("two flows have the same addresses and ports; give the file as ns-3 wrote it")
@@ -128,19 +127,13 @@ def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
 # ---------------------------------------------------------------- the document
 
 
-@dataclass
-class _Document:
-    """Of each flow the attributes of its elements, and packets and bytes at each probe."""
-
-    stats: dict[int, dict[str, str]] = field(default_factory=dict)
-    ends: dict[int, dict[str, str]] = field(default_factory=dict)
-    probes: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+Attributes = dict[int, dict[str, str]]  # of each flow
 
 
-def _document(path: Path) -> _Document:
-    """FlowMonitor's attributes of each flow, as text."""
-    document, stack = _Document(), []
-    tables = {"FlowStats/Flow": document.stats} | {f"Ipv{n}FlowClassifier/Flow": document.ends for n in (4, 6)}
+def _document(path: Path) -> tuple[Attributes, Attributes, dict[int, set[tuple[str, str]]]]:
+    """Of each flow its statistics, its ends, and packets and bytes at each probe, as text."""
+    stats, ends, probes, stack = {}, {}, {}, []
+    tables = {"FlowStats/Flow": stats, "Ipv4FlowClassifier/Flow": ends, "Ipv6FlowClassifier/Flow": ends}
     parser = expat.ParserCreate()
 
     def refuse(says: str) -> None:
@@ -154,7 +147,7 @@ def _document(path: Path) -> _Document:
             refuse("more than 10 elements within each other; give ns-3's own output")
         inside, number = "/".join(stack[1:]), values.get("flowId", "")
         if inside == "FlowProbes/FlowProbe/FlowStats" and number.isdecimal():
-            seen = document.probes.setdefault(int(number[:10]), set())
+            seen = probes.setdefault(int(number[:10]), set())
             if len(seen) < readings.MAX_FLOWS:
                 seen.add((values.get("packets", ""), values.get("bytes", "")))
         if inside not in tables:
@@ -183,7 +176,7 @@ def _document(path: Path) -> _Document:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"not XML that ns-3 writes ({str(error)[:80]}); give the whole file") from None
-    return document
+    return stats, ends, probes
 
 
 class _Ends(NamedTuple):

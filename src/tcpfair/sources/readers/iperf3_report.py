@@ -310,10 +310,11 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
     apart_s = starts_s - before_s
     refuse_first(
         (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
-        lambda i: (
-            f"number {i + 1} lasts from {starts_s[i]:g} to {ends_s[i]:g} s; intervals of {interval_s:g} s "
-            "must follow each other without gap or overlap"
-        ),
+        "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap",
+        np.arange(1, len(starts_s) + 1),
+        starts_s,
+        ends_s,
+        interval_s,
     )
 
 
@@ -442,11 +443,12 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
-    for odd, says in (
-        (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not the time between start and end"),
-        (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
-    ):
-        refuse_first(odd, lambda i, says=says: f"number {i + 1}: {says}")
+    number = np.arange(1, len(table) + 1)
+    refuse_first(
+        np.abs(seconds_s - lengths_s) > SAME_S, "number {}: seconds: not the time between start and end", number
+    )
+    says = "number {}: bits_per_second: not what bytes in these seconds are"
+    refuse_first(off & (seconds_s > 0), says, number)
     omitted = table["omitted"] > 0
     if omitted.any() and not omit_s:
         raise InputError("omitted: true, but start.test_start.omit is 0")

@@ -76,10 +76,10 @@ class _Test:
     cc: dict[str, str] = field(default_factory=dict)  # of snd and rcv
 
 
-def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
-    """The tests of a log, each with iperf3's message on its interruption ('' when it completed).
+def tests(lines: Iterable[str], where: str) -> list[Report]:
+    """The tests of a log, with ``error`` when interrupted; one without any interval has no streams.
 
-    A test without any interval is None. Raises InputError naming the line.
+    Raises InputError naming the line.
     """
     found: list[_Test] = []
     stamp_s, stopped, is_far = None, None, False
@@ -115,8 +115,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
             raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
     if found and stopped:  # errors are written at once, output to a file in blocks: it comes later
         found[-1].error = found[-1].error or stopped[1].strip()
-    ends = ["" if test.ended else "the log ends without the totals" for test in found]
-    return [(_report(test) if test.rows else None, test.error or end) for test, end in zip(found, ends, strict=True)]
+    return [_report(test) for test in found]
 
 
 def _take(test: _Test, line: str, at: str) -> None:
@@ -203,7 +202,8 @@ def _report(test: _Test) -> Report:
     kept = {name: np.array(rows).T for name, rows in test.rows.items() if rows}
     lengths_s = np.concatenate([ends_s - starts_s for starts_s, ends_s, _ in kept.values()]) if kept else np.zeros(1)
     interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
-    _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
+    if test.rows:
+        _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
     streams = []
     for name, (starts_s, ends_s, in_bytes) in kept.items():
         local, remote = test.connections.get(name, (("", 0), ("", 0)))
@@ -224,6 +224,7 @@ def _report(test: _Test) -> Report:
         cookie=test.cookie,
         sender_cc=cc.get("snd", UNKNOWN_CC),
         receiver_cc=cc.get("rcv", UNKNOWN_CC),
+        error=test.error or ("" if test.ended else "the log ends without the totals"),
     )
 
 

@@ -94,7 +94,7 @@ def _stored(path: Path) -> PollStore:
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
-        refuse_first(steps_s < 0, lambda i, at=table.index: f"t: must increase from row to row (line {at[i]}); {later}")
+        refuse_first(steps_s < 0, "t: must increase from row to row (line {}); {}", table.index, later)
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
         names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]

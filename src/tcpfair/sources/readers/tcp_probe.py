@@ -36,7 +36,7 @@ from tcpfair.sources.readers.observed import Observed, end_of
 from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_out_of_bounds
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
@@ -150,10 +150,8 @@ class _Log:
         last = self.last.get(number) or rows.iloc[0].to_dict() | _FIRST
         steps = np.diff(una, prepend=last["una"]) % 2**32
         is_late = np.diff(times_s, prepend=last["t_s"]) < -LATE_S
-        for name, is_back in (("snd_una", steps >= 2**31), ("time", is_late)):
-            for row in np.flatnonzero(is_back)[:1]:
-                order = ", in order of time" if name == "time" else ""
-                raise InputError(f"{name}: runs backwards in line {line[row]}; give one recording{order}")
+        refuse_first(steps >= 2**31, "snd_una: runs backwards in line {}; give one recording", line)
+        refuse_first(is_late, "time: runs backwards in line {}; give one recording, in order of time", line)
         acked = last["bytes_acked"] + np.cumsum(steps)
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
         known = _filled(ssthresh, is_set, last["known"])
@@ -184,8 +182,7 @@ class _Log:
 
 def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
     """The latest known value, or ``first``."""
-    place = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
-    return np.where(place >= 0, values[np.maximum(place, 0)], first)
+    return pd.Series(values).where(known).ffill().fillna(first).to_numpy(np.int64)
 
 
 @naming_file

@@ -199,10 +199,16 @@ def validated(model: type[Model], values: object, where: object) -> Model:
         raise InputError(str(one_line(error, str(where)))[:MAX_MESSAGE]) from None
 
 
-def refuse_first(odd: ArrayLike, says: Callable[[int], str], lines: Sequence[int] | None = None) -> None:
-    """Raise InputError with the text of ``says`` for the first row where ``odd`` is true, after its line if available."""
+def refuse_first(odd: ArrayLike, says: str, *values: Any, lines: Sequence[int] | None = None) -> None:
+    """Raise InputError for the first row where ``odd`` is true, after its line if available.
+
+    ``says`` is a format for ``values``: of a column its value in this row, of a text 40 characters; others as they are.
+    """
     for row in np.flatnonzero(odd)[:1]:
-        raise InputError(f"line {lines[row]}: {says(row)}" if lines is not None else says(row))
+        cells = [value if np.ndim(value) == 0 else np.asarray(value, dtype=object)[row] for value in values]
+        columns = zip(values, cells, strict=True)
+        shown = [cell[:40] if cell is not value and isinstance(cell, str) else cell for value, cell in columns]
+        raise InputError(("" if lines is None else f"line {lines[row]}: ") + says.format(*shown))
 
 
 @contextlib.contextmanager
@@ -310,11 +316,10 @@ def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[floa
 
     Lines are numbered by the column ``line``, or by the index of a table without it.
     """
+    line = table.get("line", table.index)
     for name, (least, most) in bounds.items():
-        for row in np.flatnonzero(~table[name].between(least, most))[:1]:  # NaN is not between either
-            line = table["line"].iloc[row] if "line" in table else table.index[row]
-            value = str(table[name].iloc[row])[:40]
-            raise InputError(f"{name}: {value} in line {line} is not between {least:g} and {most:g}")
+        wrong = ~table[name].between(least, most)  # NaN is not between either
+        refuse_first(wrong, "{}: {} in line {} is not between {:g} and {:g}", name, table[name], line, least, most)
 
 
 def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str]) -> None:
