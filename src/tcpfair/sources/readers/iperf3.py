@@ -252,10 +252,8 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
     sender, receiver = (near, far) if near.sends else (far, near)
     if sender is not None and receiver is not None and not test.error:
         _check_carried(where, sender, receiver)
-    starts_s = np.copy(best.starts_s)  # iperf3 omits a short interval without bytes
-    is_next = starts_s[1:] - best.ends_s[:-1] <= 1e-3 * interval_s
-    starts_s[1:] = np.where(is_next, best.ends_s[:-1], starts_s[1:])
-    times_s, total_bytes, _ = from_intervals(starts_s, best.ends_s, best.bytes)
+    # iperf3 omits a short interval without bytes
+    times_s, total_bytes, _ = from_intervals(best.starts_s, best.ends_s, best.bytes, 1e-3 * interval_s)
     mss_bytes = test.mss_bytes if test.far is None or test.mss_bytes > 0 else test.far.mss_bytes
     return ObservedFlow(
         name=name,

@@ -28,7 +28,7 @@ from tcpfair.sources.readers.iperf3_report import (
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.readings import MAX_SPAN_S, half_digit
 from tcpfair.sources.readers.text import located, refusing
 from tcpfair.units import BITS_PER_BYTE
 
@@ -175,8 +175,8 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         yield f"{max(by_rate, by_transfer):g} bytes in one interval are more than any link carries"
     if name == "SUM":
         return
-    slack = _digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
-    if abs(by_rate - by_transfer) > slack + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]:
+    slack = half_digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
+    if abs(by_rate - by_transfer) > slack + half_digit(transfer) * PER_BYTE_PREFIX[of_transfer]:
         yield f"the transfer is not what this rate gives in {lasted_s:.2f} s"
     rows = test.rows.setdefault(name, [])
     if len(test.rows) > MAX_STREAMS:
@@ -191,11 +191,6 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     test.retransmits = test.retransmits or (" ms " not in rest and bool(_SENDS.fullmatch(rest)))
     if end_s > start_s:  # the tail of a server may be shorter than the printed precision
         rows.append((start_s, end_s, by_rate))
-
-
-def _digit(number: str) -> float:
-    """Slightly more than half of the last digit of a printed number."""
-    return 0.51 * 10.0 ** -len(number.partition(".")[2])
 
 
 def _report(test: _Test) -> Report:

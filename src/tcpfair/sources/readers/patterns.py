@@ -36,7 +36,7 @@ TAIL = 1.5  # a rest of the total longer than this many intervals means missing 
 TAIL_RATE = 3.0  # as does one faster than this multiple of the fastest interval
 _LEAST_S = 1e-6
 _WINDOW = ("cwnd", "ssthresh", "rtt")  # in the order of WINDOWS
-_NUMBER = re.compile(r"\d+(?:\.(\d*))?([eE][-+]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d*)?([eE][-+]?\d+)?", re.ASCII)
 
 
 def _format(path: Path) -> Pattern | None:
@@ -281,10 +281,10 @@ def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow) -> Number:
         flow.rate_unit = unit = flow.rate_unit if unit == "same" else unit
     if unit not in known:
         raise unknown(f"{name}: unit", unit, known)
-    last_digit = 0.0 if match[2] else 10.0 ** -len(match[1] or "")
+    slack = 0.0 if match[1] else readings.half_digit(match[0])
     scaled = value * (known[unit] or 1.0)
     in_bytes = known is units()["cwnd"] and known[unit]
-    return Number(scaled / flow.payload_bytes if in_bytes else scaled, 0.51 * last_digit * known[unit])
+    return Number(scaled / flow.payload_bytes if in_bytes else scaled, slack * known[unit])
 
 
 def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern) -> None:

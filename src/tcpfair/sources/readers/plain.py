@@ -223,12 +223,10 @@ def _refuse_sum(piece: pd.DataFrame, table: Table) -> None:
         if len(names) < 3 or len(rates) < 3:
             continue
         others = rates.sum(axis=1, keepdims=True) - rates
-        refuse_first(
-            (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3),
-            "{0!r} is the sum of the other columns in every row, so no flow; write `columns: {{ignore: [{0}]}}` in {1}",
-            names,
-            SIDECAR,
-        )
+        is_sum = (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3)
+        for i in np.flatnonzero(is_sum)[:1]:
+            ignore = f"write `columns: {{ignore: [{names[i]}]}}` in {SIDECAR}"
+            raise InputError(f"{names[i]!r} is the sum of the other columns in every row, so no flow; {ignore}")
 
 
 def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:

@@ -186,6 +186,11 @@ class Socket(NamedTuple):
     cookie: str = ""
 
 
+def socket_of(local: str, peer: str, cookie: str) -> Socket:
+    """The socket between two addresses with ports as a tool prints them."""
+    return Socket(end_of(local)[1], end_of(peer)[1], cookie)
+
+
 class Clock(NamedTuple):
     """The clock of a recording."""
 
@@ -239,6 +244,11 @@ class PollStore:
         number = self.sockets.setdefault(key, len(self.sockets))
         refuse_more(len(self.sockets), MAX_SOCKETS, "sockets; poll the ports of the flows only")
         return number
+
+    def sockets_of(self, ends: pd.DataFrame, key: Callable[..., Socket]) -> np.ndarray:
+        """Numbers of the sockets of rows, which are each the ``key`` of the row's values."""
+        codes, values = pd.MultiIndex.from_frame(ends).factorize()
+        return np.array([self.socket(key(*each)) for each in values])[codes]
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
         """Append rows: arrays of one length in the columns `STORED`; a missing one is 0, which means not shown.

@@ -37,8 +37,8 @@ import pyarrow.compute as pc
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Floats, Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.observed import Floats, Observed
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
@@ -270,7 +270,7 @@ class _Log:
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
             local, peer, told = (part.decode(errors="replace") for part in key)
-            self.sockets[key] = self.store.socket(Socket(end_of(local)[1], end_of(peer)[1], told))
+            self.sockets[key] = self.store.socket(polled.socket_of(local, peer, told))
         return self.sockets[key]
 
     def _poll(self, socket: int) -> int:
@@ -332,7 +332,8 @@ def _numbers(texts: pa.StringArray, name: str, form: str, largest: float, lines:
     told = _extracted(texts, rf" {name}:(?P<found>\S*)")
     found = _extracted(told, form)
     is_wrong = pc.and_(told.is_valid(), found.is_null()).to_numpy(zero_copy_only=False)
-    refuse_first(is_wrong, "{}: {!r} in line {} is not a number that ss writes", name, told, lines)
+    for i in np.flatnonzero(is_wrong)[:1]:
+        raise InputError(f"{name}: {told[i].as_py()[:20]!r} in line {lines[i]} is not a number that ss writes")
     numbers = found.cast(pa.float64() if form.startswith(_REAL) else pa.int64()).fill_null(-1).to_numpy()
     says = "{}: {} in line {} is not between 0 and {:g}"
     refuse_first(numbers > largest, says, name, numbers, lines, largest)

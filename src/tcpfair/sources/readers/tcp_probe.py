@@ -32,8 +32,8 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
@@ -117,17 +117,8 @@ class _Log:
         table = table.astype({"t_s": np.float64} | dict.fromkeys(BOUNDS, np.int64))
         refuse_out_of_bounds(table, BOUNDS)
         nxt, una = (np.array([int(text, 16) for text in table[name]]) for name in ("nxt", "una"))
-        codes, keys = table.set_index(["source", "target", "cookie"]).index.factorize()
-        table = table.assign(
-            socket=np.array(
-                [
-                    self.store.socket(Socket(end_of(source)[1], end_of(target)[1], cookie))
-                    for source, target, cookie in keys
-                ]
-            )[codes],
-            una=una,
-            flight=(nxt - una) % 2**32,
-        )
+        sockets = self.store.sockets_of(table[["source", "target", "cookie"]], polled.socket_of)
+        table = table.assign(socket=sockets, una=una, flight=(nxt - una) % 2**32)
         parts = [self._followed(int(number), rows) for number, rows in table.groupby("socket")]
         table = pd.concat(parts).sort_index()
         poll = len(self.store.times_s) + np.arange(len(table))
