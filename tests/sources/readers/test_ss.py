@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from tcpfair.sources.readers import ss
-from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers import edits
 from tests.sources.readers.edits import NOTHING, sample_text, written
 from tests.sources.readers.mutations import assert_sound
@@ -148,11 +147,6 @@ def test_receiver_alone_has_goodput_and_no_windows():
     flow = by_name(read(RECEIVER))["192.0.2.1:40001"]
     assert (flow.origin, flow.cc) == ("receiver: bytes_received", "unknown")
     assert flow.windows.empty
-
-
-def test_control_connection_that_trace_yaml_names_is_a_flow():
-    said = Sidecar(flows=[SaidFlow(flow="192.0.2.1:40000")])
-    assert "192.0.2.1:40000" in by_name(read(SENDER, said))
 
 
 # --- layouts and clocks -----------------------------------------------------------------------------------------------

@@ -97,10 +97,12 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
     remarks = (f"{UNUSED}: {', '.join(unused)}",) if unused else ()
-    by_tool = {name: [] for name in names}
-    for name, parts in by_tool.items():
-        parts += [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
-    return {name: _together(parts, path, remarks) for name, parts in by_tool.items()}
+    return {
+        name: _together(
+            [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME], path, remarks
+        )
+        for name in names
+    }
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:

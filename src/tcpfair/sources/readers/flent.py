@@ -26,9 +26,18 @@ from pydantic import BaseModel, Field
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, located, naming_file, read_json, refuse_first, refusing, validated
+from tcpfair.sources.readers.text import (
+    between,
+    head,
+    located,
+    naming_file,
+    read_json,
+    refuse_first,
+    refusing,
+    validated,
+)
 from tcpfair.units import MS_PER_S
 
 NAME = "flent"
@@ -47,12 +56,11 @@ BOUNDS = {  # of the numbers of a point
     "tcp_rtt": (0, 4.3e6),
 }
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
-_CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
 
 Text = Annotated[str, Field(max_length=200)]
 Positive = Annotated[float, Field(gt=0, le=readings.MAX_SPAN_S, allow_inf_nan=False)]
-Number = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
-Bytes = Annotated[int, Field(ge=-1, le=2**62)]
+Number = between(float, 0, 1e7, allow_inf_nan=False)
+Bytes = between(int, -1, 2**62)
 
 
 class _Series(BaseModel):
@@ -77,7 +85,7 @@ class _Metadata(BaseModel):
 
 
 class _File(BaseModel):
-    version: Annotated[int, Field(ge=1, le=4)]
+    version: between(int, 1, 4)
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]
     raw_values: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
@@ -182,7 +190,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     with located(f"raw_values: {name}"):
         windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
-    if not _CC.fullmatch(cc):
+    if not CC_NAME.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")
     known: dict[str, object] = {"cc": cc, "rtt_s": _smallest_rtt_s(name, file)}
     if readings.is_wall_clock(start_s := float(starts_s[0])):
@@ -262,7 +270,7 @@ def _requested_cc(file: _File) -> str | None:
     """The algorithm that the whole test requested; 'a,b' is one for each end."""
     cc = (file.metadata.TEST_PARAMETERS or {}).get("tcp_cong_control")
     first = cc.split(",")[0] if isinstance(cc, str) else ""
-    return first if _CC.fullmatch(first) else None
+    return first if CC_NAME.fullmatch(first) else None
 
 
 def _smallest_rtt_s(name: str, file: _File) -> float:

@@ -24,6 +24,7 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.pattern_table import units
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, located, naming_file
 
@@ -54,7 +55,6 @@ PAIRS = (  # of which the first is at most the second
     ("rxBytes", "txBytes"),
 )
 COUNTS = ("txBytes", "rxBytes", "txPackets", "rxPackets", "lostPackets")
-UNIT_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
 # pattern of the number and its unit, text for a mismatch, largest value
 _TIME = (
     re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)"),
@@ -212,7 +212,7 @@ def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, floa
         pattern, kind, largest = _TIME if name in TIMES else _COUNT
         text = values.get(name, "missing")
         found = pattern.fullmatch(text)
-        row[name] = float(found[1]) * UNIT_S[found[2]] if found else math.inf
+        row[name] = float(found[1]) * units()["time"].get(found[2], 1.0) if found else math.inf
         if row[name] > (largest if name != "delaySum" else 1e18):
             raise InputError(f"{name}: {text[:40]!r} is {kind}")
     rx, tx = row["rxPackets"], row["txPackets"]

@@ -27,13 +27,13 @@ from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import Form, head, located, naming_file, pieces, refuse_first
+from tcpfair.units import MS_PER_S
 
 NAME = "mahimahi"
 ACCEPTS = "mahimahi mm-link logs (--uplink-log, --downlink-log)"
 
 OVERHEAD_BYTES = 56.0
 MAX_PACKET_BYTES = 65_600
-MS_PER_S = 1000.0
 _NAMED = re.compile(r"# mahimahi mm-link \((uplink|downlink)\)")
 _STAMP = re.compile(r"# (init|base) timestamp: (\d{1,15})")
 _EVENT = re.compile(rb"(\d{1,15}) (?:([+#]) (\d{1,9})|(-) (\d{1,9}) (\d{1,15})|(d) (\d{1,9}) (\d{1,12}))")

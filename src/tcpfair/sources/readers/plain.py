@@ -38,7 +38,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import (
     head,
@@ -458,7 +458,7 @@ def _one_cc(rows: pd.DataFrame, table: Table) -> str:
     names = [name for name in dict.fromkeys(words) if name and name != "nan"]
     if len(names) > 1:
         raise InputError(f"{table.name_of('cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one")
-    if names and not (re.sub("[_-]", "", names[0]).isalnum() and len(names[0]) <= 16):
+    if names and not CC_NAME.fullmatch(names[0]):
         raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is not a name of an algorithm, such as cubic")
     return names[0].lower() if names else UNKNOWN_CC
 

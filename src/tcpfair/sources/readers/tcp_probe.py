@@ -186,7 +186,10 @@ def read(path: Path, said: Sidecar) -> Observed:
     if not log.store.times_s:
         raise InputError("tcp_probe: no whole line of it; give the tool's own output")
     remarks = _module_rtts(log) if log.is_module else []
-    _drop_receivers_and_twins(log.store)
+    rows = log.store.table()
+    times_s = np.array(log.store.times_s)[rows["poll"]]
+    # of the lines of a socket at one time the last counts
+    log.store.keep(np.append((np.diff(rows["socket"]) != 0) | (np.diff(times_s) > 0), True))
     found = polled.candidates(log.store, said, _states)
     senders = [one for one in found if one.total_bytes[-1] > 0]
     receivers = len(found) - len(senders)
@@ -211,13 +214,6 @@ def _module_rtts(log: _Log) -> list[str]:
         return []
     rows["rtt_us"] = 0
     return ["srtt may be in jiffies or in microseconds and is left out; give rtt_s in trace.yaml"]
-
-
-def _drop_receivers_and_twins(store: PollStore) -> None:
-    """Of lines of a socket at one time the last counts."""
-    rows = store.table()
-    times_s = np.array(store.times_s)[rows["poll"]]
-    store.keep(np.append((np.diff(rows["socket"]) != 0) | (np.diff(times_s) > 0), True))
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:

@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 from pandas.errors import ParserWarning
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
@@ -199,6 +199,11 @@ def validated(model: type[Model], values: object, where: object) -> Model:
         raise InputError(str(one_line(error, str(where)))[:MAX_MESSAGE]) from None
 
 
+def between(kind: type, least: float, most: float, **more: Any) -> Any:
+    """The type of a field that holds a number between two bounds, with ``more`` arguments of pydantic's Field."""
+    return Annotated[kind, Field(ge=least, le=most, **more)]
+
+
 def refuse_first(odd: ArrayLike, says: str, *values: Any, lines: Sequence[int] | None = None) -> None:
     """Raise InputError for the first row where ``odd`` is true, after its line if available.
 
@@ -340,13 +345,11 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
     A last line without its end is omitted and noted in ``cut``, or refused without that list.
     """
     for line, block in line_blocks(path, size_bytes):
-        whole, newline, rest = block.rpartition(b"\n")
-        end = line + block.count(b"\n")
-        if newline:
-            yield np.arange(line, end), (whole + newline).replace(b"\r\n", b"\n")
-        if rest.strip() and cut is None:
-            raise InputError(f"{path}: line {end}: cut; give the whole file")
-        if rest.strip():
+        if block.endswith(b"\n"):
+            yield np.arange(line, line + block.count(b"\n")), block.replace(b"\r\n", b"\n")
+        elif block.strip() and cut is None:
+            raise InputError(f"{path}: line {line}: cut; give the whole file")
+        elif block.strip():
             cut.append("the file ends within a line, which is left out")
 
 
