@@ -13,7 +13,8 @@ from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers.text import read_bytes
-from tests.sources.readers.edits import SAMPLES, written
+from tests.sources.readers.edits import SAMPLES, edited, written
+from tests.sources.readers.mutations import mutated
 
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
 POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
@@ -28,7 +29,6 @@ fuzz = settings(
 
 json_leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 json_value = json_leaf | st.lists(json_leaf, max_size=3) | st.dictionaries(st.text(max_size=5), json_leaf, max_size=3)
-edits = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=4)), min_size=1, max_size=4)
 
 
 def read_or_refuse(read, path, folder):
@@ -37,38 +37,21 @@ def read_or_refuse(read, path, folder):
         trace.write(read(path), folder / "trace")
 
 
-def mutate(data: bytes, edits) -> bytes:
-    """Replaces 0 to 4 bytes at relative positions, each with 0 to 4 others."""
-    for place, new in edits:
-        at = int(place * len(data))
-        data = data[:at] + new + data[at + len(new) :] if new else data[:at]
-    return data
-
-
 def leaves(value, path=()):
     if isinstance(value, dict):
-        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, str(key)))]
     if isinstance(value, list):
-        return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, key))]
+        return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, str(key)))]
     return [path]
 
 
-def replace(value, path, new):
-    """``value`` with what stands at ``path``, or above it for a short path, replaced in place."""
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = new
-
-
 @fuzz
-@given(edits=edits, packed=st.booleans())
+@given(seed=st.integers(0, 2**32), packed=st.booleans())
 @pytest.mark.parametrize("sample", [REPORT, POLLS])
-def test_mutated_bytes(tmp_path, sample, edits, packed):
+def test_mutated_bytes(tmp_path, sample, seed, packed):
     """Bytes are changed in the text, or in the gzip around it."""
-    text = read_bytes(sample)
-    path = tmp_path / "sample"
-    path.write_bytes(mutate(gzip.compress(text, mtime=0), edits) if packed else mutate(text, edits))
-    read_or_refuse(read_any, path, tmp_path)
+    data = gzip.compress(read_bytes(sample), mtime=0) if packed else read_bytes(sample)
+    read_or_refuse(read_any, written(tmp_path, mutated(data, seed).data), tmp_path)
 
 
 @fuzz
@@ -78,5 +61,5 @@ def test_replaced_value_in_a_document(tmp_path, sample, name, data, new):
     shutil.copytree(sample, tmp_path / "run", dirs_exist_ok=True)
     document = json.loads((sample / name).read_text())
     place = data.draw(st.sampled_from(leaves(document)))
-    replace(document, place[: data.draw(st.integers(1, len(place)))], new)
+    edited(document, ".".join(place[: data.draw(st.integers(1, len(place)))]), new)
     read_or_refuse(read_any, written(tmp_path / "run", document, name).parent, tmp_path)
