@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import shutil
 from dataclasses import replace
@@ -15,16 +14,17 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import conservation, read_any
+from tcpfair.sources.readers.text import read_bytes
+from tests.sources.readers.edits import SAMPLES, edit_meta, written
 from tests.sources.readers.test_compose import flow, windows
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 RUN = SAMPLES / "testbed" / "reno_14s"
 CAPTURE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
 
 
 def table(path):
-    return pd.read_csv(io.BytesIO(gzip.decompress(path.read_bytes())))
+    return pd.read_csv(path)
 
 
 # --- A flow delivers a window per round trip ----------------------------------------------------------------------------
@@ -79,11 +79,6 @@ def test_the_bounds_of_the_law(cwnd_pkts, srtt_s, mss_bytes, says):
 # --- A run of the testbed -----------------------------------------------------------------------------------------------
 
 
-def edit_meta(folder, **changes):
-    path = folder / "meta.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
 def swap(folder, one, other):
     (folder / one).rename(folder / "aside")
     (folder / other).rename(folder / one)
@@ -128,9 +123,7 @@ def test_files_of_a_testbed_run_that_contradict_each_other_are_refused(tmp_path,
 
 
 def test_a_capture_appended_to_itself_is_refused(tmp_path):
-    content = gzip.decompress(CAPTURE.read_bytes())
+    content = read_bytes(CAPTURE)
     for name, twice in (("with its header", content + content), ("without", content + content[24:])):
-        path = tmp_path / f"{name}.pcap"
-        path.write_bytes(twice)
         with pytest.raises(InputError):
-            read_any(path)
+            read_any(written(tmp_path, twice, name))

@@ -4,26 +4,18 @@ Next to each sample is what may be lost or gained silently. JSON of iperf3 has e
 end, and a rate of one Mbit/s is 31,250 bytes in 0.25 s and 25,000 bytes in 0.2 s.
 """
 
-import gzip
 import importlib
-import lzma
-from pathlib import Path
 
 import pytest
 
 from tests.sources.readers import test_tcp_probe, test_tshark
 from tests.sources.readers.captures import bulk, pcap, pcapng
+from tests.sources.readers.edits import SAMPLES, sample_text, written
 from tests.sources.readers.mutations import FEW, MANY, attack
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 JSON_3 = ["p2.json", "bidir.json", "stream.jsonl", "server_log.json.gz", "v3_1.json", "udp.json"]
 TEXT_3 = ["p2_text.json", "omit_text.json", "client.txt", "server.txt", "verbose.txt"]
 EXACT = {"bytes_per_number": 0, "s_per_number": 0}
-
-
-def unpacked(name):
-    data = (SAMPLES / name).read_bytes()
-    return gzip.decompress(data) if name.endswith(".gz") else lzma.decompress(data)
 
 
 def captures():
@@ -35,28 +27,28 @@ def captures():
 
 def tables():
     pair = sorted([*bulk(100), *bulk(100, source=("10.0.0.3", 40_002), rtt_s=0.02)], key=lambda one: one.t_s)
-    return [unpacked("tshark/two_flows_4s.tsv.gz"), test_tshark.table(pair).encode()]
+    return [sample_text("tshark/two_flows_4s.tsv.gz"), test_tshark.table(pair)]
 
 
 def probes():
     """A snd_una that is wrong but rises cannot be told from a right one."""
-    lines = unpacked("tcp_probe/perf_script.txt.xz").splitlines(keepends=True)
+    lines = sample_text("tcp_probe/perf_script.txt.xz").splitlines(keepends=True)
     module = test_tcp_probe.module
     made = [*test_tcp_probe.losing(module), *(module(8 + i / 50, 10**6 + i * 14_480) for i in range(100)), ""]
     return [
-        b"".join(line for line in lines if b":40001 " in line and float(line.split()[2][:-1]) < 0.3),
-        "\n".join(made).encode(),
+        "".join(line for line in lines if ":40001 " in line and float(line.split()[2][:-1]) < 0.3),
+        "\n".join(made),
     ]
 
 
 def few_events():
-    return [b"\n".join(unpacked("mahimahi/uplink.log.gz").split(b"\n")[:400]) + b"\n"]
+    return ["\n".join(sample_text("mahimahi/uplink.log.gz").split("\n")[:400]) + "\n"]
 
 
 def few_polls():
     """Their first 3 s."""
-    logs = [unpacked(f"ss/{name}.log.gz") for name in ("sender", "multi_line")]
-    return [b"".join(log.splitlines(keepends=True)[:110]) for log in logs]
+    logs = [sample_text(f"ss/{name}.log.gz") for name in ("sender", "multi_line")]
+    return ["".join(log.splitlines(keepends=True)[:110]) for log in logs]
 
 
 # reader, samples and made recordings, what is allowed, how many copies a short attack reads, and which outcomes it has
@@ -97,8 +89,7 @@ def test_damaged_copies_are_refused_or_sound(tmp_path, what, is_long):
             paths += sorted(SAMPLES.glob(sample))
             continue
         for content in sample():
-            paths.append(tmp_path / f"{name}{len(paths)}")
-            paths[-1].write_bytes(content)
+            paths.append(written(tmp_path, content, f"{name}{len(paths)}"))
     reader = importlib.import_module(f"tcpfair.sources.readers.{name}")
     count, first_seed, least = (MANY, 1000, 100) if is_long else (count, 0, 1)
     found = attack(reader, paths, count, tmp_path, first_seed=first_seed, **allowed)

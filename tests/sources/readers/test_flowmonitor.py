@@ -3,20 +3,16 @@
 By its XML, read by eye: flow 1 rxBytes 2401556 in 1708 packets, flow 3 rxBytes 708108 in 474; 52 bytes of headers a packet.
 """
 
-import gzip
-from pathlib import Path
-
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import flowmonitor
 from tcpfair.sources.readers.compose import compose
-from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 from tests.sources.readers.mutations import assert_sound
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "flowmonitor" / "two_flows.xml.gz"
-NOTHING = Sidecar()
-TEXT = gzip.decompress(SAMPLE.read_bytes()).decode()
+SAMPLE = SAMPLES / "flowmonitor" / "two_flows.xml.gz"
+TEXT = sample_text(SAMPLE)
 
 
 def test_totals_become_one_interval():
@@ -34,16 +30,16 @@ def test_totals_become_one_interval():
 
 
 def test_a_billion_laughs_are_refused_before_they_begin(tmp_path):
-    path = tmp_path / "laughs.xml"
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 10))
-    path.write_text(f'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY e0 "ha">{entities}]><FlowMonitor>&e9;</FlowMonitor>')
+    path = written(
+        tmp_path, f'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY e0 "ha">{entities}]><FlowMonitor>&e9;</FlowMonitor>'
+    )
     with pytest.raises(InputError, match="document type or entities"):
         flowmonitor.read(path, NOTHING)
 
 
 def test_depth_and_endless_elements_are_bounded(tmp_path):
-    path = tmp_path / "deep.xml"
-    path.write_text("<FlowMonitor>" + "<a>" * 100_000)
+    path = written(tmp_path, "<FlowMonitor>" + "<a>" * 100_000)
     with pytest.raises(InputError, match="more than 10 elements"):
         flowmonitor.read(path, NOTHING)
     path.write_text('<FlowMonitor><Flow a="' + "b" * 4_000_000)

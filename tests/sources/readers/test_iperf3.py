@@ -9,7 +9,7 @@ import copy
 import gzip
 import json
 import re
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,10 +18,9 @@ from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import GONE, edited
+from tests.sources.readers.edits import GONE, SAMPLES, edited, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
 RECORDED = SAMPLES / "iperf3_recorded"
 PRINTED_BY_SERVER_MBPS = [26.3, 43.6, 44.0, 45.5]
@@ -52,12 +51,7 @@ def report():
 
 @pytest.fixture
 def write(tmp_path):
-    def _write(report, name="flow.json"):
-        path = tmp_path / name
-        path.write_text(report if isinstance(report, str) else json.dumps(report))
-        return path
-
-    return _write
+    return partial(written, tmp_path)
 
 
 # --- One flow ---------------------------------------------------------------------------------------------------------
@@ -490,8 +484,6 @@ REFUSED = [
         lambda text: text.replace("2.48 MBytes  6.92 Mbits", "24.8 MBytes  69.2 Mbits"),
         r"bytes in its intervals, but 2\.6e\+07 in all",
     ),
-    (P2, lambda text: text + text, r"start\.cookie: one occurs twice"),
-    (SAMPLE, lambda text: text + text, "the same flow as one before"),  # without cookie
     (P2, lambda text: text + "and more\n", "not JSON at line 2"),
     (None, NOBODY, "iperf3 reports 'unable to connect'; repeat the test"),
     # what no tool writes is refused at once
@@ -513,6 +505,18 @@ def damaged(write, path, change):
 @pytest.mark.parametrize(("path", "change", "says"), REFUSED)
 def test_what_is_damaged_is_refused(write, path, change, says):
     assert re.search(says, refusal(iperf3, damaged(write, path, change)))
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        (P2, r"p2\.json#3: the same flow as p2\.json#1 \(192"),
+        (SAMPLE, r"json#2: the same flow as reno_4s\.json#1 \(.* port 60410"),
+    ],
+)
+def test_a_test_that_occurs_twice_in_a_file_is_refused(write, path, says):
+    with pytest.raises(InputError, match=says):
+        read_any(damaged(write, path, lambda text: text + text))
 
 
 SAID = [  # as in REFUSED; what the remarks say

@@ -2,29 +2,19 @@
 link_queue.cc: packets at random into a drop-tail queue of 12, twelve opportunities every 19 ms, for 3 s. awk counts 2,090,680
 bytes of payload that leave, and six drops."""
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tcpfair.sources.readers import mahimahi
 from tcpfair.sources.readers.compose import compose
-from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 from tests.sources.readers.mutations import assert_sound
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "mahimahi" / "uplink.log.gz"
-NOTHING = Sidecar()
+SAMPLE = SAMPLES / "mahimahi" / "uplink.log.gz"
 HEADER = "# mahimahi mm-link (downlink) [a] > b\n# init timestamp: 1731000000000\n# base timestamp: 10\n"
 EVENTS = (
     "20 + 1504\n20 + 1504\n20 + 56\n22 # 1504\n22 - 1504 2\n30 # 1504\n30 - 1504 10\n32 # 1504\n32 - 56 12\n40 # 1504\n"
 )
-
-
-def log(tmp_path, text):
-    path = tmp_path / "down.log"
-    path.write_text(text)
-    return path
 
 
 def test_the_sample():
@@ -45,7 +35,7 @@ def test_the_sample():
 def test_bytes_against_a_slow_count():
     departures = [
         (int(words[0]), int(words[2]) - 56)
-        for line in gzip.decompress(SAMPLE.read_bytes()).decode().splitlines()
+        for line in sample_text(SAMPLE).splitlines()
         if (words := line.split())[1] == "-"
     ]
     (flow,) = mahimahi.read(SAMPLE, NOTHING).flows
@@ -55,7 +45,7 @@ def test_bytes_against_a_slow_count():
 
 
 def test_a_short_log_by_hand(tmp_path):
-    observed = mahimahi.read(log(tmp_path, HEADER + EVENTS), NOTHING)
+    observed = mahimahi.read(written(tmp_path, HEADER + EVENTS), NOTHING)
     (flow,) = observed.flows
     assert flow.name == "downlink" and flow.clock_s == 1731000000.01
     assert flow.start_s == 0.01 and flow.stop_s == 0.03 and flow.total_bytes[-1] == 2 * 1448
@@ -64,6 +54,6 @@ def test_a_short_log_by_hand(tmp_path):
 
 
 def test_old_logs_have_no_wall_clock(tmp_path):
-    path = log(tmp_path, HEADER.split("\n", 2)[0] + "\n# base timestamp: 10\n" + EVENTS)
+    path = written(tmp_path, HEADER.split("\n", 2)[0] + "\n# base timestamp: 10\n" + EVENTS)
     (flow,) = mahimahi.read(path, NOTHING).flows
     assert flow.clock_s is None and flow.offset_s == 0.01

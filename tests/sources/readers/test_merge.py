@@ -6,7 +6,6 @@ Expected values are what each tool alone reads, and the reports' own totals.
 from __future__ import annotations
 
 import json
-import lzma
 import shutil
 from pathlib import Path
 
@@ -15,8 +14,9 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import observe, read_any
 from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.edits import SAMPLES, sample_text
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "same_run"
+SAMPLE = SAMPLES / "same_run"
 REPORTS = ("iperf3001.json.xz", "iperf3002.json.xz")
 CAPTURE, POLLS = "iperf3003.pcap.xz", "iperf3004.log.xz"
 
@@ -38,7 +38,7 @@ def test_each_number_comes_from_the_tool_that_knows_it_best():
         (report,) = alone(name)
         assert flow.name == name and flow.origin == "receiver: server_output_text"
         assert flow.total_bytes.tolist() == report.total_bytes.tolist()
-        said = json.loads(lzma.decompress((SAMPLE / name).read_bytes()))["end"]["streams"][0]["receiver"]["bytes"]
+        said = json.loads(sample_text(SAMPLE / name))["end"]["streams"][0]["receiver"]["bytes"]
         assert flow.total_bytes[-1] == pytest.approx(said, rel=0.01)
         assert flow.windows["cwnd_pkts"].tolist() == polled.windows["cwnd_pkts"].tolist()
         assert len(flow.events) == len(polled.events)
@@ -61,7 +61,7 @@ def test_a_flow_that_one_tool_alone_saw_is_refused(folder):
 
 def test_the_polls_of_one_flow_are_enough(folder):
     (folder / CAPTURE).unlink()
-    text = lzma.decompress((folder / POLLS).read_bytes()).decode()
+    text = sample_text(folder / POLLS)
     port = alone(REPORTS[1])[0].ends[0].rpartition(":")[2]
     lines = [line for line in text.splitlines() if f":{port} " not in line]
     (folder / POLLS).unlink()
@@ -73,7 +73,7 @@ def test_the_polls_of_one_flow_are_enough(folder):
 
 def test_tools_that_counted_other_bytes_are_refused(folder):
     path = folder / REPORTS[0]
-    report = json.loads(lzma.decompress(path.read_bytes()))
+    report = json.loads(sample_text(path))
     del report["server_output_text"]
     for interval in report["intervals"]:
         for part in (interval["streams"][0], interval["sum"]):

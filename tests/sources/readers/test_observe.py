@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import READERS, observe
 from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.edits import SAMPLES
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
 
 
@@ -41,6 +40,7 @@ def test_what_is_beside_a_recording_is_named(folder):
     [
         (lambda folder: (folder / "more").mkdir(), {}, "more: a folder in a recording"),
         (lambda folder: (folder / "a.json").unlink(), {}, "an empty folder"),
+        (shutil.rmtree, {}, "no such file or folder"),
         (lambda folder: None, {"format": "iperf"}, "format 'iperf' is unknown; did you mean 'iperf3'"),
         (lambda folder: None, {"format": "tcp_info"}, "not of tcp_info, which is the format in .*: TCP_INFO polls"),
     ],

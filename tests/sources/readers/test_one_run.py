@@ -8,16 +8,14 @@ Flows pass the bottleneck in trains as long as a round trip, so a second of J(t)
 half of one, or when a counter is known only every 0.1 s. The four agree because to all of them a flow begins at the same moment.
 """
 
-import lzma
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tcpfair.metrics.fairness import jfi_over_time
 from tcpfair.sources.readers import read_any
+from tests.sources.readers import edits
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "one_run"
+SAMPLES = edits.SAMPLES / "one_run"
 TOOLS = ("iperf3", "ss", "tcp_info", "pcap")
 SECONDS = 12
 
@@ -63,7 +61,7 @@ def test_polls_every_tenth_of_a_second_need_longer_intervals(seen, tmp_path):
     apart = []
     for first in range(4):
         for file in (SAMPLES / "ss").iterdir():
-            polls = lzma.decompress(file.read_bytes()).decode().split("\n946")
+            polls = edits.sample_text(file).split("\n946")
             text = polls[0] + "".join(f"\n946{poll}" for poll in polls[1 + first :: 4])
             (tmp_path / file.stem).write_text(text + "\n")
         thinned = goodput_bytes(tmp_path)

@@ -1,9 +1,7 @@
 """Formats of patterns.yaml: samples (tests/samples/README.md states which are recorded) with the totals that their tools print,
 refusals of one line, patterns of a trace.yaml, and each sample of all readers claimed by exactly one."""
 
-import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +9,10 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import FILES, patterns, plain, read_any
 from tcpfair.sources.readers.pattern_table import formats
-from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
+from tcpfair.sources.readers.sidecar import load_sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 MIB = 2**20
 # sample: backend, seconds and bytes of each flow as the tool's own total states them, relative precision of these
 EXPECTED = {
@@ -40,23 +38,17 @@ EXPECTED = {
 @pytest.fixture
 def read(tmp_path):
     def of(text, trace=""):
-        path = tmp_path / "log.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        (tmp_path / "log.txt.trace.yaml").write_text(trace)
+        written(tmp_path, trace, "log.txt.trace.yaml")
+        path = written(tmp_path, text, "log.txt")
         return patterns.read(path, load_sidecar(path))
 
     return of
 
 
-def content(name):
-    data = (SAMPLES / name).read_bytes()
-    return (gzip.decompress(data) if name.endswith(".gz") else data).decode()
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_sample_has_the_total_of_its_tool(name):
     backend, flows, share = EXPECTED[name]
-    observed = patterns.read(SAMPLES / name, Sidecar())
+    observed = patterns.read(SAMPLES / name, NOTHING)
     assert_sound(observed, name)
     assert observed.backend == backend and [flow.name for flow in observed.flows] == list(flows)
     for flow in observed.flows:
@@ -88,7 +80,7 @@ def test_every_sample_begins_as_exactly_one_format():
 
 
 def test_enhanced_output_has_clock_window_and_rtt():
-    one, _ = patterns.read(SAMPLES / "iperf2/client_e.txt", Sidecar()).flows
+    one, _ = patterns.read(SAMPLES / "iperf2/client_e.txt", NOTHING).flows
     assert one.clock_s == 1795465154 and one.clock_error_s == 1
     assert one.windows["cwnd_pkts"].iloc[0] == pytest.approx(11 * 1024 / 1448) and one.rtt_s == 0.015135
     assert one.windows["srtt_s"].iloc[0] == pytest.approx(0.032672)
@@ -104,11 +96,11 @@ def test_windows_of_qlog_belong_to_what_is_sent(read):
     assert flow.origin.startswith("sender")
 
 
-IPERF2, CSV = content("iperf2/client.txt"), content("iperf2/client_y.csv")
-NUTTCP, PARSE = content("nuttcp/transmit.txt"), content("nuttcp/parse.txt")
-NETPERF, MAERTS = content("netperf/stream.txt"), content("netperf/maerts.txt")
-QLOG, SEQ = content("qlog/client.qlog.gz"), content("qlog/server.sqlog.gz")
-NDT7, NDT7_LINES = content("ndt7/server.json.gz"), content("ndt7/client.jsonl")
+IPERF2, CSV = sample_text("iperf2/client.txt"), sample_text("iperf2/client_y.csv")
+NUTTCP, PARSE = sample_text("nuttcp/transmit.txt"), sample_text("nuttcp/parse.txt")
+NETPERF, MAERTS = sample_text("netperf/stream.txt"), sample_text("netperf/maerts.txt")
+QLOG, SEQ = sample_text("qlog/client.qlog.gz"), sample_text("qlog/server.sqlog.gz")
+NDT7, NDT7_LINES = sample_text("ndt7/server.json.gz"), sample_text("ndt7/client.jsonl")
 
 
 def without(text, line):
@@ -152,7 +144,7 @@ REFUSED = {
     "qlog without length": (first(QLOG, '"raw":{"length":1252}', '"raw":{}'), "packet_size: missing"),
     "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "not a number from 0 up"),
     "ndt7 negative": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":-1'), "total_bytes: '-1'"),
-    "iperf2 odd date": (first(content("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is not a date from 2000 to 2099"),
+    "iperf2 odd date": (first(sample_text("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is not a date from 2000 to 2099"),
     # do not add up
     "iperf2 total": (first(IPERF2, "4.38 MBytes  8.43", "4.98 MBytes  9.60"), "in its intervals, but"),
     "iperf2 transfer and rate": (first(IPERF2, "10.5 Mbits/sec", "15.0 Mbits/sec"), "are not what this rate gives"),
@@ -189,8 +181,7 @@ def test_refusals_are_one_line(read, tmp_path, what):
 
 
 def test_an_empty_file_is_of_no_format(tmp_path):
-    path = tmp_path / "empty"
-    path.write_bytes(b"")
+    path = written(tmp_path, b"")
     assert not patterns.sniff(path) and not patterns.sniff(tmp_path)
     assert "none of the formats" in refusal(patterns, path)
 
@@ -283,9 +274,8 @@ def test_bpftrace_csv():
     ],
 )
 def test_tables_with_spaces_are_refused_in_one_line(tmp_path, text, trace, message):
-    path = tmp_path / "cwnd.data"
-    path.write_text(text)
-    path.with_name("cwnd.data.trace.yaml").write_text(trace)
+    path = written(tmp_path, text, "cwnd.data")
+    written(tmp_path, trace, "cwnd.data.trace.yaml")
     with pytest.raises(InputError) as error:
         read_any(path)
     assert message in str(error.value)
@@ -293,8 +283,7 @@ def test_tables_with_spaces_are_refused_in_one_line(tmp_path, text, trace, messa
 
 @pytest.mark.parametrize("text", ["time_s  rate_mbps\n 1\t 8\n2   16 \n 3 8\n", "# time_s rate_mbps\n1 8\n2 16\n3 8\n"])
 def test_tables_with_spaces_and_a_header(tmp_path, text):
-    path = tmp_path / "goodput.txt"
-    path.write_text(text)
+    path = written(tmp_path, text)
     assert plain.sniff(path)
-    (flow,) = plain.read(path, Sidecar()).flows
+    (flow,) = plain.read(path, NOTHING).flows
     assert flow.total_bytes[-1] == pytest.approx(4e6)

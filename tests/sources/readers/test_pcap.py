@@ -3,7 +3,6 @@
 import gzip
 import struct
 from dataclasses import replace
-from pathlib import Path
 
 import dpkt
 import numpy as np
@@ -12,10 +11,12 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import packets, pcap
 from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import read_bytes
 from tests.sources.readers import captures
 from tests.sources.readers.captures import ACK, FIN, MSS, RECEIVER, RST, SENDER, START_S, SYN, Segment, bulk
+from tests.sources.readers.edits import NOTHING, SAMPLES, written
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "pcap" / "two_flows_4s.pcap.gz"
+SAMPLE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
 NAME = "10.0.0.1:40001>10.0.0.2:5201"
 
 
@@ -24,9 +25,7 @@ def read(tmp_path):
     """Read the bytes of a capture."""
 
     def of(data, said=None):
-        path = tmp_path / "test.pcap"
-        path.write_bytes(data)
-        return pcap.read(path, said or Sidecar())
+        return pcap.read(written(tmp_path, data, "test.pcap"), said or NOTHING)
 
     return of
 
@@ -64,7 +63,7 @@ def said_of(observed, words):
 
 def test_two_flows_of_iperf3_are_as_tshark_counts_them():
     """iperf3 3.12 -P 2 over 2 Mbit/s, tcpdump at the receiver; the largest tcp.ack of tshark 4 less 1 and the cookie's 37."""
-    observed = pcap.read(SAMPLE, Sidecar())
+    observed = pcap.read(SAMPLE, NOTHING)
     first, second = observed.flows
     assert [first.name, second.name] == ["192.0.2.1:40001>192.0.2.2:5201", "192.0.2.1:40002>192.0.2.2:5201"]
     assert [at(first, t) for t in (1, 2, 3, 4)] == [125_976, 324_352, 489_424, 651_600]
@@ -76,8 +75,7 @@ def test_two_flows_of_iperf3_are_as_tshark_counts_them():
 
 def test_dpkt_finds_the_same_acknowledgments(tmp_path):
     """Another parser and plain Python, packet by packet: progress at every ms."""
-    path = tmp_path / "x.pcap"
-    path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    path = written(tmp_path, read_bytes(SAMPLE))
     acked, zero_s = {}, None
     with path.open("rb") as stream:
         for t_s, frame in dpkt.pcap.Reader(stream):
@@ -85,7 +83,7 @@ def test_dpkt_finds_the_same_acknowledgments(tmp_path):
             tcp = dpkt.ip.IP(frame).data
             if tcp.sport == 5201 and tcp.flags & dpkt.tcp.TH_ACK:
                 acked.setdefault(tcp.dport, []).append((float(t_s - zero_s), tcp.ack))
-    for flow in pcap.read(path, Sidecar()).flows:
+    for flow in pcap.read(path, NOTHING).flows:
         times_s, acks = np.array(acked[int(flow.name.split(">")[0].rpartition(":")[2])]).T
         best = np.maximum.accumulate(acks) - acks[0] - 37  # no wrap in this one
         expected = np.maximum(best[np.searchsorted(times_s, flow.times_s[1:] + 1e-9, side="right") - 1], 0)
@@ -498,6 +496,6 @@ def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
 def test_a_large_capture_says_how_far_it_is(monkeypatch, capsys):
     monkeypatch.setattr(pcap, "PROGRESS_FROM_BYTES", 0)
     monkeypatch.setattr(pcap, "PROGRESS_S", -1.0)
-    pcap.read(SAMPLE, Sidecar())
+    pcap.read(SAMPLE, NOTHING)
     assert f"{SAMPLE.name}: " in (said := capsys.readouterr().err)
     assert " packets\n" in said

@@ -3,8 +3,6 @@
 The samples are one ns-2 run (tests/samples/ns2) that awk summed up every 0.25 s: 298,560 and 267,840 bytes of payload.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,25 +12,18 @@ from tcpfair.sources.readers import plain
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 WIDE, LONG, PARQUET = (SAMPLES / "plain" / name for name in ("wide.csv", "long.csv.gz", "long.parquet"))
-NOTHING = Sidecar()
 
 
 def said(**values):
     return Sidecar.model_validate(values)
 
 
-def table(tmp_path, text, name="table.csv"):
-    path = tmp_path / name
-    path.write_text(text)
-    return path
-
-
 def flows(tmp_path, text, stated=NOTHING):
-    observed = plain.read(table(tmp_path, text), stated)
+    observed = plain.read(written(tmp_path, text), stated)
     assert_sound(observed, text[:40])
     return {flow.name: flow for flow in observed.flows}
 
@@ -130,7 +121,7 @@ def test_wall_clocks_in_any_unit_and_as_text(tmp_path):
 def test_units_that_another_column_tells(tmp_path):
     flow = flows(tmp_path, "time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
     assert flow.total_bytes[-1] == 3.25e6
-    observed = plain.read(tmp_path / "table.csv", NOTHING)
+    observed = plain.read(tmp_path / "recording", NOTHING)
     assert any("rate: in Mbps, by comparison with the bytes" in remark for remark in observed.remarks)
 
 
@@ -148,7 +139,7 @@ def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(tmp_path):
     assert windows["cwnd_pkts"].tolist() == [10, 20] and windows["srtt_s"].tolist() == [0.02, 0.025]
     flow = flows(tmp_path, text.replace("cwnd_bytes", "cwnd"))["flow1"]
     assert flow.windows["cwnd_pkts"].isna().all()
-    assert "units.cwnd" in " ".join(plain.read(tmp_path / "table.csv", NOTHING).remarks)
+    assert "units.cwnd" in " ".join(plain.read(tmp_path / "recording", NOTHING).remarks)
 
 
 ROWS = "1,a,1000\n2,a,1500\n3,a,500\n"
@@ -239,7 +230,7 @@ OPEN = {
 @pytest.mark.parametrize("what", OPEN)
 def test_what_is_open_is_refused_with_the_line_that_decides_it(tmp_path, what):
     text, line, names = OPEN[what]
-    assert f"`{line}`" in refusal(plain, table(tmp_path, text))
+    assert f"`{line}`" in refusal(plain, written(tmp_path, text))
     assert list(flows(tmp_path, text, said(**yaml.safe_load(line)))) == names
 
 
@@ -271,19 +262,18 @@ def test_right_tables_are_not_asked_about(tmp_path, what):
 @pytest.mark.parametrize("what", CONTRADICTIONS)
 def test_contradictions_are_one_line(tmp_path, what):
     text, message = CONTRADICTIONS[what]
-    assert message in refusal(plain, table(tmp_path, text))
+    assert message in refusal(plain, written(tmp_path, text))
 
 
 def test_a_trace_yaml_that_does_not_fit_names_its_field(tmp_path):
-    path = table(tmp_path, "time_s,bytes\n1,5\n2,6\n")
+    path = written(tmp_path, "time_s,bytes\n1,5\n2,6\n")
     missing = refusal(plain, path, said(columns={"rate": "speed"}))
     assert "columns.rate: no column 'speed'; there are 'time_s', 'bytes'" in missing
     assert "interval_s: 0.001; check units.time" in refusal(plain, path, said(interval_s=0.001))
 
 
 def test_damaged_parquet_is_one_line(tmp_path):
-    path = tmp_path / "cut.parquet"
-    path.write_bytes(PARQUET.read_bytes()[:3000])
+    path = written(tmp_path, PARQUET.read_bytes()[:3000])
     assert plain.sniff(path)
     assert "damaged Parquet" in refusal(plain, path)
 

@@ -4,7 +4,6 @@ import gzip
 import json
 import shutil
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,8 +12,10 @@ from hypothesis import strategies as st
 from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any
+from tcpfair.sources.readers.text import read_bytes
+from tests.sources.readers.edits import SAMPLES, edited, written
+from tests.sources.readers.mutations import mutated
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
 POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 RUN = SAMPLES / "testbed" / "reno_14s"
@@ -28,7 +29,6 @@ fuzz = settings(
 
 json_leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 json_value = json_leaf | st.lists(json_leaf, max_size=3) | st.dictionaries(st.text(max_size=5), json_leaf, max_size=3)
-edits = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=4)), min_size=1, max_size=4)
 
 
 def read_or_refuse(read, path, folder):
@@ -37,75 +37,29 @@ def read_or_refuse(read, path, folder):
         trace.write(read(path), folder / "trace")
 
 
-def mutate(data: bytes, edits) -> bytes:
-    """Replaces 0 to 4 bytes at relative positions, each with 0 to 4 others."""
-    for place, new in edits:
-        at = int(place * len(data))
-        data = data[:at] + new + data[at + len(new) :] if new else data[:at]
-    return data
-
-
 def leaves(value, path=()):
     if isinstance(value, dict):
-        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, str(key)))]
     if isinstance(value, list):
-        return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, key))]
+        return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, str(key)))]
     return [path]
 
 
-def replace(value, path, new):
-    """``value`` with what stands at ``path``, or above it for a short path, replaced in place."""
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = new
-
-
-@pytest.mark.parametrize(
-    ("path", "backend"), [(REPORT, "iperf3"), (REPORT.parent, "iperf3"), (POLLS, "tcp_info"), (RUN, "testbed")]
-)
-def test_each_sample_finds_its_reader(path, backend):
-    assert read_any(path).runs["backend"].tolist() == [backend]
-
-
-def test_unknown_is_refused_with_what_is_accepted(tmp_path):
-    other = tmp_path / "letter.doc"
-    other.write_bytes(b"\xd0\xcf\x11\xe0 Dear reader")
-    with pytest.raises(InputError, match=r"letter\.doc: no reader recognises it"):
-        read_any(other)
-    with pytest.raises(InputError, match="nothing: no such file or folder"):
-        read_any(tmp_path / "nothing")
-
-
 @fuzz
-@given(edits=edits, packed=st.booleans())
+@given(seed=st.integers(0, 2**32), packed=st.booleans())
 @pytest.mark.parametrize("sample", [REPORT, POLLS])
-def test_mutated_bytes(tmp_path, sample, edits, packed):
+def test_mutated_bytes(tmp_path, sample, seed, packed):
     """Bytes are changed in the text, or in the gzip around it."""
-    data = sample.read_bytes()
-    text = gzip.decompress(data) if sample.suffix == ".gz" else data
-    path = tmp_path / "sample"
-    path.write_bytes(mutate(gzip.compress(text, mtime=0), edits) if packed else mutate(text, edits))
-    read_or_refuse(read_any, path, tmp_path)
+    data = gzip.compress(read_bytes(sample), mtime=0) if packed else read_bytes(sample)
+    read_or_refuse(read_any, written(tmp_path, mutated(data, seed).data), tmp_path)
 
 
 @fuzz
 @given(data=st.data(), new=json_value)
-def test_replaced_value_in_a_report(tmp_path, data, new):
-    report = json.loads(REPORT.read_text())
-    place = data.draw(st.sampled_from(leaves(report)))
-    replace(report, place[: data.draw(st.integers(1, len(place)))], new)
-    path = tmp_path / "report.json"
-    path.write_text(json.dumps(report))
-    read_or_refuse(read_any, path, tmp_path)
-
-
-@fuzz
-@given(data=st.data(), new=json_value)
-def test_replaced_value_in_meta(tmp_path, data, new):
-    run = tmp_path / "run"
-    shutil.copytree(RUN, run, dirs_exist_ok=True)
-    meta = json.loads((RUN / "meta.json").read_text())
-    place = data.draw(st.sampled_from(leaves(meta)))
-    replace(meta, place[: data.draw(st.integers(1, len(place)))], new)
-    (run / "meta.json").write_text(json.dumps(meta))
-    read_or_refuse(read_any, run, tmp_path)
+@pytest.mark.parametrize(("sample", "name"), [(REPORT.parent, REPORT.name), (RUN, "meta.json")])
+def test_replaced_value_in_a_document(tmp_path, sample, name, data, new):
+    shutil.copytree(sample, tmp_path / "run", dirs_exist_ok=True)
+    document = json.loads((sample / name).read_text())
+    place = data.draw(st.sampled_from(leaves(document)))
+    edited(document, ".".join(place[: data.draw(st.integers(1, len(place)))]), new)
+    read_or_refuse(read_any, written(tmp_path / "run", document, name).parent, tmp_path)

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers import (
     test_flowmonitor,
     test_mahimahi,
@@ -20,8 +19,8 @@ from tests.sources.readers import (
     test_tcp_probe,
     test_tshark,
 )
+from tests.sources.readers.edits import NOTHING, SAMPLES, written
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 PACKED = {name: SAMPLES / path for name, path in {
     "pcap": "pcap/two_flows_4s.pcap.gz", "tshark": "tshark/two_flows_4s.tsv.gz", "ns2_trace": "ns2/small.tr.gz",
     "mahimahi": "mahimahi/uplink.log.gz", "tcp_probe": "tcp_probe/perf_script.txt.xz",
@@ -68,10 +67,9 @@ def reader_of(name):
 def test_what_is_wrong_is_said_in_one_line(tmp_path, base, what):
     old, new, says, *every = REFUSED[base][what]
     assert re.search(old, BASES[base])
-    path = tmp_path / "recording.txt"
-    path.write_bytes(re.sub(old, new, BASES[base], count=0 if every else 1).encode(errors="surrogateescape"))
+    path = written(tmp_path, re.sub(old, new, BASES[base], count=0 if every else 1), "recording.txt")
     with pytest.raises(InputError, match=says) as refused:
-        reader_of(base).read(path, Sidecar())
+        reader_of(base).read(path, NOTHING)
     assert "recording.txt" in str(refused.value)
 
 
@@ -105,9 +103,9 @@ def test_what_others_write_is_not_taken_for_it(tmp_path, name):
 )
 def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece, size):
     reader = reader_of(name)
-    whole = reader.read(PACKED[name], Sidecar())
+    whole = reader.read(PACKED[name], NOTHING)
     monkeypatch.setattr(reader, piece, size)
-    parts = reader.read(PACKED[name], Sidecar())
+    parts = reader.read(PACKED[name], NOTHING)
     assert parts.remarks == whole.remarks
     for one, other in zip(whole.flows, parts.flows, strict=True):
         np.testing.assert_array_equal(one.times_s, other.times_s)

@@ -4,7 +4,6 @@
 iperf3 reported of the same run is the truth to hold them against.
 """
 
-import gzip
 import os
 import re
 import shutil
@@ -18,22 +17,19 @@ import numpy as np
 import pytest
 
 from tcpfair.sources.readers import ss
-from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers import edits
+from tests.sources.readers.edits import NOTHING, sample_text, written
 from tests.sources.readers.mutations import assert_sound
 
 ROOT = Path(__file__).parents[3]
-SAMPLES = ROOT / "tests" / "samples" / "ss"
+SAMPLES = edits.SAMPLES / "ss"
 SENDER, RECEIVER = SAMPLES / "sender.log.gz", SAMPLES / "receiver.log.gz"
 FLOWS = ["192.0.2.1:40001", "192.0.2.1:40002", "192.0.2.1:40005"]
 IPERF3_RECEIVED_BYTES = [11_404_376, 10_730_240, 1_798_416]
 
 
 def read(path, said=None):
-    return ss.read(path, said or Sidecar())
-
-
-def text_of(path):
-    return gzip.decompress(path.read_bytes()).decode()
+    return ss.read(path, said or NOTHING)
 
 
 def by_name(observed):
@@ -58,7 +54,7 @@ def test_bytes_are_what_iperf3_says(name):
 def test_readings_are_the_polls_of_the_log():
     flow = by_name(read(SENDER))["192.0.2.1:40005"]
     polls = re.findall(
-        r"^(\d{9}\.\d{6})\n(?:ESTAB .*\n)*?ESTAB 0 0 192\.0\.2\.1:40005 .* bytes_acked:(\d+)", text_of(SENDER), re.M
+        r"^(\d{9}\.\d{6})\n(?:ESTAB .*\n)*?ESTAB 0 0 192\.0\.2\.1:40005 .* bytes_acked:(\d+)", sample_text(SENDER), re.M
     )
     # the first shows no more than the SYN acknowledged: the flow begins after it
     (idle_s, idle_bytes), *polls = polls
@@ -82,7 +78,7 @@ def test_what_a_socket_carried_before_its_first_poll_counts():
 
 def test_windows_and_rtt_are_those_of_the_sender():
     flow = by_name(read(SENDER))["192.0.2.1:40001"]
-    shown = re.findall(r" 192\.0\.2\.1:40001 .* rtt:([\d.]+)/.* cwnd:(\d+)(?: ssthresh:(\d+))?", text_of(SENDER))
+    shown = re.findall(r" 192\.0\.2\.1:40001 .* rtt:([\d.]+)/.* cwnd:(\d+)(?: ssthresh:(\d+))?", sample_text(SENDER))
     assert flow.windows["cwnd_pkts"].tolist() == [float(cwnd) for _, cwnd, _ in shown]
     assert flow.windows["srtt_s"].tolist() == pytest.approx([float(rtt) / 1e3 for rtt, _, _ in shown], rel=1e-6)
     assert flow.windows["ssthresh_pkts"].tolist() == [float(s) if s else np.inf for _, _, s in shown]
@@ -94,7 +90,7 @@ def test_losses_are_those_that_tcp_info_tells():
     """TCP_INFO of the same sockets, polled beside, has the kernel's own state; one loss came before its first poll."""
     from tcpfair.sources.readers import tcp_info
 
-    other = {f.name: f for f in tcp_info.read(ROOT / "tests/samples/tcp_info/three_flows.csv.gz", Sidecar()).flows}
+    other = {f.name: f for f in tcp_info.read(ROOT / "tests/samples/tcp_info/three_flows.csv.gz", NOTHING).flows}
     for name, port in zip(FLOWS, ("40001", "40002", "40005"), strict=True):
         mine, its = by_name(read(SENDER))[name], other[port]
         losses = [flow.events[flow.events["kind"] == "loss"] for flow in (mine, its)]
@@ -132,10 +128,8 @@ def both_ends(tmp_path):
     """One log of both ends: the polls of the two in order of time."""
     polls = []
     for path in (SENDER, RECEIVER):
-        polls += re.findall(r"^(\d{9}\.\d{6}\n(?:ESTAB.*\n)*)", text_of(path), re.M)
-    path = tmp_path / "both.log"
-    path.write_text("".join(sorted(polls)))
-    return path
+        polls += re.findall(r"^(\d{9}\.\d{6}\n(?:ESTAB.*\n)*)", sample_text(path), re.M)
+    return written(tmp_path, "".join(sorted(polls)))
 
 
 def test_both_ends_of_a_connection_are_one_flow(tmp_path):
@@ -153,11 +147,6 @@ def test_receiver_alone_has_goodput_and_no_windows():
     flow = by_name(read(RECEIVER))["192.0.2.1:40001"]
     assert (flow.origin, flow.cc) == ("receiver: bytes_received", "unknown")
     assert flow.windows.empty
-
-
-def test_control_connection_that_trace_yaml_names_is_a_flow():
-    said = Sidecar(flows=[SaidFlow(flow="192.0.2.1:40000")])
-    assert "192.0.2.1:40000" in by_name(read(SENDER, said))
 
 
 # --- layouts and clocks -----------------------------------------------------------------------------------------------
@@ -199,12 +188,6 @@ def log(polls, stamp="{t:.1f}", one_line=True, header=False):
 
 def steady(n=10, step=100_000, local="10.0.0.1:4000", peer="10.0.0.2:5201", start=1_700_000_000.0, **more):
     return [(start + i / 10, [(local, peer, {"bytes_acked": 1000 + i * step, **more})]) for i in range(n)]
-
-
-def written(tmp_path, text):
-    path = tmp_path / "ss.log"
-    path.write_text(text)
-    return path
 
 
 @pytest.mark.parametrize("stamp", TIMES.values(), ids=TIMES)

@@ -1,7 +1,5 @@
 """TCP_INFO polls: the sample is the first 8 s of a CUBIC flow alone on 100 Mb/s, 50 ms, with its control connection."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +8,10 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, written
 from tests.sources.readers.mutations import refusal
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "tcp_info" / "cubic_8s.csv.gz"
+SAMPLE = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
 DATA_PORT, CONTROL_PORT = 39662, 39656
 HEADER = "t,sport,cc,ca_state,cwnd,ssthresh,rtt_us,min_rtt_us,total_retrans,bytes_acked\n"
@@ -24,9 +23,7 @@ def polls_file(tmp_path, rows, cc="reno"):
         f"{100 + i / 10:.1f},5000,{cc},{state},{cwnd},{ssthresh},50000,50000,{retrans},{i * 1000}"
         for i, (state, cwnd, ssthresh, retrans) in enumerate(rows)
     ]
-    path = tmp_path / "polls.csv"
-    path.write_text(HEADER + "\n".join(lines) + "\n")
-    return path
+    return written(tmp_path, HEADER + "\n".join(lines) + "\n")
 
 
 def test_data_connection_is_chosen():
@@ -120,14 +117,12 @@ def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
 def several(tmp_path, sockets, n=10, header=HEADER):
     """A CSV of {columns after t: bytes a poll}, polled every 0.1 s."""
     rows = [f"{100 + i / 10:.1f},{columns.format(i * step)}" for i in range(n) for columns, step in sockets.items()]
-    path = tmp_path / "polls.csv"
-    path.write_text(header + "\n".join(rows) + "\n")
-    return path
+    return written(tmp_path, header + "\n".join(rows) + "\n")
 
 
 def test_every_connection_with_data_is_a_flow():
     """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
-    flows = {flow.name: flow for flow in tcp_info.read(THREE, Sidecar()).flows}
+    flows = {flow.name: flow for flow in tcp_info.read(THREE, NOTHING).flows}
     assert sorted(flows) == ["40001", "40002", "40005"]
     got = [flows[name].total_bytes[-1] for name in sorted(flows)]
     assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
@@ -146,7 +141,7 @@ def test_every_connection_with_data_is_a_flow():
 
 
 def test_control_connections_are_left_out_and_named():
-    observed = tcp_info.read(THREE, Sidecar())
+    observed = tcp_info.read(THREE, NOTHING)
     assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
     said = Sidecar(flows=[SaidFlow(flow="40000")])
     assert "40000" in [flow.name for flow in tcp_info.read(THREE, said).flows]
@@ -161,9 +156,7 @@ def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
     rows = [
         f"{100 + i / 10:.1f},5000,cubic,0,10,50,50000,50000,0,{n},1,{70_000 * (n > 1)}" for i, n in enumerate(counted)
     ]
-    path = tmp_path / "polls.csv"
-    path.write_text(header + "\n".join(rows) + "\n")
-    (flow,) = tcp_info.read(path, Sidecar()).flows
+    (flow,) = tcp_info.read(written(tmp_path, header + "\n".join(rows) + "\n"), NOTHING).flows
     assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
     assert flow.name == "5000"  # without addresses all that is known of either end
 
@@ -175,7 +168,7 @@ def test_a_starved_flow_is_none(tmp_path):
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), Sidecar()).flows] == ["5000", "5001"]
+    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), NOTHING).flows] == ["5000", "5001"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +181,7 @@ def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(tmp_
     path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
-    flows = [flow.name for flow in tcp_info.read(path, Sidecar()).flows]
+    flows = [flow.name for flow in tcp_info.read(path, NOTHING).flows]
     assert flows == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
 
 
@@ -199,7 +192,7 @@ def test_addresses_and_both_ends(tmp_path):
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), Sidecar()).flows}
+    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), NOTHING).flows}
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")

@@ -4,29 +4,21 @@ TCP_INFO of the same sockets was polled beside it (tests/samples/tcp_info/three_
 module no kernel of today has, lines are made by its documented format.
 """
 
-import lzma
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tcpfair.sources.readers import tcp_info, tcp_probe
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "tcp_probe" / "perf_script.txt.xz"
 FLOWS = ["192.0.2.1:40001", "192.0.2.1:40002", "192.0.2.1:40005"]
 
 
 def read(path, said=None):
-    return tcp_probe.read(path, said or Sidecar())
-
-
-def written(tmp_path, text):
-    path = tmp_path / "probe.txt"
-    path.write_text(text)
-    return path
+    return tcp_probe.read(path, said or NOTHING)
 
 
 def event(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000, ends="src=10.0.0.1:4000 dest=10.0.0.2:5201"):
@@ -56,7 +48,7 @@ def text_of(lines):
 
 
 def test_bytes_are_the_progress_of_snd_una():
-    text = lzma.decompress(SAMPLE.read_bytes()).decode()
+    text = sample_text(SAMPLE)
     flows = {flow.name: flow for flow in read(SAMPLE).flows}
     assert sorted(flows) == FLOWS
     for name, flow in flows.items():
@@ -72,7 +64,7 @@ def test_bytes_are_the_progress_of_snd_una():
 
 def test_losses_and_goodput_are_those_that_tcp_info_tells():
     probed = {flow.name: flow for flow in read(SAMPLE).flows}
-    polled = {flow.name: flow for flow in tcp_info.read(SAMPLES / "tcp_info/three_flows.csv.gz", Sidecar()).flows}
+    polled = {flow.name: flow for flow in tcp_info.read(SAMPLES / "tcp_info/three_flows.csv.gz", NOTHING).flows}
     shift_s = 0.075  # the first poll of TCP_INFO comes so much after the first packet
     for name, port in (("192.0.2.1:40001", "40001"), ("192.0.2.1:40002", "40002")):
         mine, its = probed[name], polled[port]

@@ -11,22 +11,14 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, testbed
+from tests.sources.readers.edits import SAMPLES, edit_meta, sample_text
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "testbed" / "reno_14s"
+SAMPLE = SAMPLES / "testbed" / "reno_14s"
 
 
 @pytest.fixture
 def folder(tmp_path):
     return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
-
-
-@pytest.fixture
-def edit_meta(folder):
-    def _edit(**changes):
-        path = folder / "meta.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return _edit
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +75,7 @@ def test_link_is_full_and_its_queue_within_the_buffer(run):
 
 def test_samples_that_the_queue_does_not_cover_have_no_link_row(folder):
     path = folder / "queue.csv.gz"
-    header, *rows = gzip.decompress(path.read_bytes()).decode().splitlines()
+    header, *rows = sample_text(path).splitlines()
     start_s = json.loads((folder / "meta.json").read_text())["t0"]
     late = [row for row in rows if float(row.split(",")[0]) > start_s + 9.95]
     path.write_bytes(gzip.compress("\n".join([header, *late]).encode()))
@@ -125,8 +117,8 @@ def test_flow_without_its_report_is_refused(folder):
         ({"t0": 1.0}, r"s1\.tcp\.csv\.gz: t: outside the run"),
     ],
 )
-def test_contradiction_with_meta_is_refused(folder, edit_meta, changes, says):
-    edit_meta(**changes)
+def test_contradiction_with_meta_is_refused(folder, changes, says):
+    edit_meta(folder, **changes)
     with pytest.raises(InputError, match=says):
         read_any(folder)
 

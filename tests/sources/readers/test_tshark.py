@@ -1,17 +1,13 @@
 """Tables of tshark: the real ones against the capture they were made of, and what odd and damaged ones become."""
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tcpfair.sources.readers import pcap, tshark
-from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers import captures
 from tests.sources.readers.captures import MSS, RECEIVER, START_S, bulk
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 
-SAMPLES = Path(__file__).parents[2] / "samples"
 RELATIVE = SAMPLES / "tshark" / "two_flows_4s.csv.xz"  # comma, relative sequence numbers, wall clock
 RAW = SAMPLES / "tshark" / "two_flows_4s.tsv.gz"  # tab, quoted, raw sequence numbers, no wall clock
 CAPTURE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
@@ -40,16 +36,14 @@ def table(segments=WHOLE, separator=",", quote="", columns=COLUMNS):
 @pytest.fixture
 def read(tmp_path):
     def of(text):
-        path = tmp_path / "test.csv"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return tshark.read(path, Sidecar())
+        return tshark.read(written(tmp_path, text), NOTHING)
 
     return of
 
 
 @pytest.mark.parametrize("path", [RELATIVE, RAW], ids=lambda path: path.name)
 def test_a_table_gives_the_flows_of_its_capture(path):
-    whole, found = pcap.read(CAPTURE, Sidecar()), tshark.read(path, Sidecar())
+    whole, found = pcap.read(CAPTURE, NOTHING), tshark.read(path, NOTHING)
     for before, after in zip(whole.flows, found.flows, strict=True):
         assert after.name == before.name
         np.testing.assert_allclose(after.times_s, before.times_s, atol=1e-6)
@@ -62,7 +56,7 @@ def test_a_table_gives_the_flows_of_its_capture(path):
 
 
 def test_without_wall_clock_flows_keep_their_offsets():
-    first, second = tshark.read(RAW, Sidecar()).flows
+    first, second = tshark.read(RAW, NOTHING).flows
     assert second.start_s - first.start_s == pytest.approx(0.060921, abs=1e-5)
     assert (first.offset_s, second.offset_s) == (0, pytest.approx(0.060921, abs=1e-5))
 
@@ -103,15 +97,13 @@ def test_a_cut_last_line_is_said(read):
     assert any("cut within its last line" in remark for remark in observed.remarks)
 
 
-def test_a_flow_that_a_damaged_handshake_hides_is_named(tmp_path):
+def test_a_flow_that_a_damaged_handshake_hides_is_named(read):
     """The SYN of the first flow has a number far beyond all that follow."""
-    text = gzip.decompress(RAW.read_bytes()).decode()
+    text = sample_text(RAW)
     lines = text.splitlines(keepends=True)
     number = next(i for i, line in enumerate(lines) if "40001" in line and "0x0002" in line)
     seq = lines[number].split("\t")[6].strip('"')
     lines[number] = lines[number].replace(seq, str(8 * int(seq)))
-    path = tmp_path / "damaged.tsv"
-    path.write_text("".join(lines))
-    observed = tshark.read(path, Sidecar())
+    observed = read("".join(lines))
     assert len(observed.flows) == 1
     assert any("no ACK advanced beyond their beginning (192.0.2.1:40001" in remark for remark in observed.remarks)

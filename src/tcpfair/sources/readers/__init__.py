@@ -97,10 +97,12 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
     remarks = (f"{UNUSED}: {', '.join(unused)}",) if unused else ()
-    by_tool = {name: [] for name in names}
-    for name, parts in by_tool.items():
-        parts += [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
-    return {name: _together(parts, path, remarks) for name, parts in by_tool.items()}
+    return {
+        name: _together(
+            [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME], path, remarks
+        )
+        for name in names
+    }
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
@@ -157,7 +159,11 @@ def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Ob
     if len(linked) > 1:
         raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
     flows = [
-        replace(flow, name=_in_file(flow.name, flow.file), offset_s=None if part.has_own_zero else flow.offset_s)
+        replace(
+            flow,
+            name=flow.name if flow.name.startswith(flow.file.name) else f"{flow.file.name}#{flow.name}",
+            offset_s=None if part.has_own_zero else flow.offset_s,
+        )
         for part in parts
         for flow in part.flows
     ]
@@ -170,7 +176,3 @@ def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Ob
         provenance={name: text for part in parts for name, text in part.provenance.items()},
         remarks=(*dict.fromkeys(text for part in parts for text in part.remarks), *remarks),
     )
-
-
-def _in_file(name: str, file: Path) -> str:
-    return name if name.startswith(file.name) else f"{file.name}#{name}"

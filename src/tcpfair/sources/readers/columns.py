@@ -15,13 +15,19 @@ from typing import NamedTuple
 
 from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR
+from tcpfair.sources.readers.pattern_table import units
 from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")
-# factor to s, bit/s, bytes; None if the name is ambiguous
-TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-RATE_UNITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Bps": 8.0, "kBps": 8e3, "MBps": 8e6}
-BYTE_UNITS = {"B": 1.0, "kB": 1e3, "KiB": 1024.0, "MB": 1e6, "MiB": 1024.0**2}
+# factor to s, bit/s, bytes
+TIME_UNITS, RATE_UNITS, BYTE_UNITS = (
+    {name: float(units()[quantity][name]) for name in names.split()}
+    for quantity, names in (
+        ("time", "s ms us ns"),
+        ("rate", "bps kbps Mbps Gbps Bps kBps MBps"),
+        ("bytes", "B kB KiB MB MiB"),
+    )
+)
 UNITS: dict[str, dict[str, float]] = {
     "time": TIME_UNITS,
     "rate": RATE_UNITS,

@@ -298,7 +298,7 @@ def _overlap_s(edges_s: Floats, spans_s: Iterable[tuple[float, float]], shift_s:
 def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[float], edges_s: Floats) -> pd.DataFrame:
     """The bottleneck in the intervals of the run; its clock is that of the flows."""
     link = observed.link
-    if link is None or not len(link.table):
+    if link is None:
         return empty("link")
     clocks = [(flow.clock_s, shift) for flow, shift in zip(flows, shifts_s, strict=True) if flow.clock_s is not None]
     shift_s = 0.0 if link.clock_s is None or not clocks else link.clock_s - clocks[0][0] + clocks[0][1]

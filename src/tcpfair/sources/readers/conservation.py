@@ -13,10 +13,8 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import Floats, ObservedFlow
 
 LEAST, MOST = 0.02, 2.5  # of goodput * srtt / (cwnd * MSS)
-USUAL_MSS_BYTES = 1448.0
-LARGEST_MSS_BYTES = 65_535.0  # segments of a host without hardware's limits, as on loopback
+MSS_BYTES = 536.0, 1448.0, 65_535.0  # smallest, usual, largest: segments without hardware's limits, as on loopback
 LARGEST_WINDOW_BYTES = 2.0**31  # TCP's window scale ends at half of it
-SMALLEST_MSS_BYTES = 536.0
 FEWEST_WINDOWS = 10
 USED_PKTS = 20.0  # a flow that never filled its initial window need not use it
 SAME_BYTES = 0.05  # of the counts of two tools in the same time
@@ -26,25 +24,27 @@ EDGE_S = 1.0  # error of an edge of that time: a start by the clock of a shell
 def refuse_impossible_windows(flow: ObservedFlow) -> None:
     """Raise InputError when the windows and RTTs of a flow contradict its goodput."""
     known = flow.windows[(flow.windows["cwnd_pkts"] > 0) & (flow.windows["srtt_s"] > 0)]
-    mss_bytes = flow.mss_bytes if flow.mss_bytes > 0 else SMALLEST_MSS_BYTES
+    least_mss, usual_mss, most_mss = (flow.mss_bytes,) * 3 if flow.mss_bytes > 0 else MSS_BYTES
     largest_pkts = float(flow.windows["cwnd_pkts"].max()) if len(flow.windows) else 0.0
-    if largest_pkts * mss_bytes > LARGEST_WINDOW_BYTES:
+    if largest_pkts * least_mss > LARGEST_WINDOW_BYTES:
         raise InputError(
             f"{flow.file}: {flow.name}: cwnd: {largest_pkts:.4g} packets are more than TCP can have in flight; "
             "check the unit of cwnd, and that the file is not damaged"
         )
-    if len(known) < FEWEST_WINDOWS or flow.stop_s <= flow.start_s:
+    if len(known) < FEWEST_WINDOWS:
         return
     window_rate = float((known["cwnd_pkts"] / known["srtt_s"]).median())  # packets/s
     steps, lasted_s = np.diff(flow.total_bytes), np.diff(flow.times_s)
     mean_rate = float(steps.sum() / lasted_s.sum())
     busy_s = float(lasted_s[steps > 0].sum())
-    most_bytes = MOST * (flow.mss_bytes if flow.mss_bytes > 0 else LARGEST_MSS_BYTES)
-    least_bytes = LEAST * (flow.mss_bytes if flow.mss_bytes > 0 else USUAL_MSS_BYTES)
     says = ""
-    if mean_rate > most_bytes * window_rate:
+    if mean_rate > MOST * most_mss * window_rate:
         says = "delivers more than its window per RTT allows"
-    elif busy_s > 0 and known["cwnd_pkts"].median() > USED_PKTS and steps.sum() / busy_s < least_bytes * window_rate:
+    elif (
+        busy_s > 0
+        and known["cwnd_pkts"].median() > USED_PKTS
+        and steps.sum() / busy_s < LEAST * usual_mss * window_rate
+    ):
         says = "delivers next to nothing of its window per RTT"
     if says:
         one_window = mean_rate / window_rate

@@ -26,9 +26,18 @@ from pydantic import BaseModel, Field
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, located, naming_file, read_json, refuse_first, refusing, validated
+from tcpfair.sources.readers.text import (
+    between,
+    head,
+    located,
+    naming_file,
+    read_json,
+    refuse_first,
+    refusing,
+    validated,
+)
 from tcpfair.units import MS_PER_S
 
 NAME = "flent"
@@ -47,12 +56,11 @@ BOUNDS = {  # of the numbers of a point
     "tcp_rtt": (0, 4.3e6),
 }
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
-_CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
 
 Text = Annotated[str, Field(max_length=200)]
 Positive = Annotated[float, Field(gt=0, le=readings.MAX_SPAN_S, allow_inf_nan=False)]
-Number = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
-Bytes = Annotated[int, Field(ge=-1, le=2**62)]
+Number = between(float, 0, 1e7, allow_inf_nan=False)
+Bytes = between(int, -1, 2**62)
 
 
 class _Series(BaseModel):
@@ -77,7 +85,7 @@ class _Metadata(BaseModel):
 
 
 class _File(BaseModel):
-    version: Annotated[int, Field(ge=1, le=4)]
+    version: between(int, 1, 4)
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]
     raw_values: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
@@ -150,13 +158,12 @@ def _columns(points: list[dict[str, Any]], names: Sequence[str]) -> list[np.ndar
     for name in ("t", *names):
         least, most = BOUNDS[name]
         values = [point.get(name, "missing") for point in points]
-        for value in values:
-            if type(value) not in (int, float) or not least <= value <= most:
-                raise InputError(f"{name}: {str(value)[:40]} is not between {least:g} and {most:g}")
+        odd = [type(value) not in (int, float) or not least <= value <= most for value in values]
+        refuse_first(odd, "{}: {} is not between {:g} and {:g}", name, list(map(str, values)), least, most)
         columns.append(np.array(values, dtype=np.float64))
     t_s = columns[0]
     later = "but each interval ends later; give the file as Flent wrote it"
-    refuse_first(np.diff(t_s) <= 0, lambda i: f"t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, {later}")
+    refuse_first(np.diff(t_s) <= 0, "t: {:.3f} after {:.3f}, {}", t_s[1:], t_s, later)
     return columns
 
 
@@ -183,7 +190,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     with located(f"raw_values: {name}"):
         windows = _windows(values, float(starts_s[0]))
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
-    if not _CC.fullmatch(cc):
+    if not CC_NAME.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")
     known: dict[str, object] = {"cc": cc, "rtt_s": _smallest_rtt_s(name, file)}
     if readings.is_wall_clock(start_s := float(starts_s[0])):
@@ -203,9 +210,10 @@ def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats
     apart_s = starts_s[1:] - ends_s[:-1]
     refuse_first(
         apart_s < -ROUNDING_S - 0.01 * length_s[1:],
-        lambda i: (
-            f"dur: {length_s[i + 1]:g} s before {ends_s[i + 1]:.3f} reach into the interval before, by {-apart_s[i]:.3f} s"
-        ),
+        "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s",
+        length_s[1:],
+        ends_s[1:],
+        -apart_s,
     )
     starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
     return ends_s, starts_s, rate_mbps * 1e6
@@ -220,7 +228,7 @@ def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, 
     rate_mbps = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     most = readings.MAX_BPS / 1e6
     is_wrong = [value is not None and not 0 <= value <= most for value in values]
-    refuse_first(np.array(is_wrong), lambda i: f"{rate_mbps[i]:g} is not between 0 and {most:g} {UNITS}")
+    refuse_first(is_wrong, "{:g} is not between 0 and {:g} {}", rate_mbps, most, UNITS)
     seen = np.flatnonzero(~np.isnan(rate_mbps))
     if len(seen) < 2:
         return np.empty(0), np.empty(0), np.empty(0)
@@ -262,7 +270,7 @@ def _requested_cc(file: _File) -> str | None:
     """The algorithm that the whole test requested; 'a,b' is one for each end."""
     cc = (file.metadata.TEST_PARAMETERS or {}).get("tcp_cong_control")
     first = cc.split(",")[0] if isinstance(cc, str) else ""
-    return first if _CC.fullmatch(first) else None
+    return first if CC_NAME.fullmatch(first) else None
 
 
 def _smallest_rtt_s(name: str, file: _File) -> float:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.pattern_table import units
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, located, naming_file
 
@@ -55,7 +55,6 @@ PAIRS = (  # of which the first is at most the second
     ("rxBytes", "txBytes"),
 )
 COUNTS = ("txBytes", "rxBytes", "txPackets", "rxPackets", "lostPackets")
-UNIT_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
 # pattern of the number and its unit, text for a mismatch, largest value
 _TIME = (
     re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)"),
@@ -76,15 +75,15 @@ def read(path: Path, said: Sidecar) -> Observed:
 
     Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
     """
-    document = _document(path)
+    stats, classified, probes = _document(path)
     ends: dict[int, _Ends] = {}
     rows: dict[int, dict[str, float]] = {}
-    for number, values in document.ends.items():
+    for number, values in classified.items():
         with located(f"flow {number}"):
             ends[number] = _ends(values)
-    for number, values in document.stats.items():
+    for number, values in stats.items():
         with located(f"flow {number}"):
-            rows[number] = _row(values, document.probes.get(number, set()))
+            rows[number] = _row(values, probes.get(number, set()))
     by_ends = {end: number for number, end in ends.items()}
     if len(by_ends) < len(ends):
         raise InputError("two flows have the same addresses and ports; give the file as ns-3 wrote it")
@@ -128,19 +127,13 @@ def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
 # ---------------------------------------------------------------- the document
 
 
-@dataclass
-class _Document:
-    """Of each flow the attributes of its elements, and packets and bytes at each probe."""
-
-    stats: dict[int, dict[str, str]] = field(default_factory=dict)
-    ends: dict[int, dict[str, str]] = field(default_factory=dict)
-    probes: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+Attributes = dict[int, dict[str, str]]  # of each flow
 
 
-def _document(path: Path) -> _Document:
-    """FlowMonitor's attributes of each flow, as text."""
-    document, stack = _Document(), []
-    tables = {"FlowStats/Flow": document.stats} | {f"Ipv{n}FlowClassifier/Flow": document.ends for n in (4, 6)}
+def _document(path: Path) -> tuple[Attributes, Attributes, dict[int, set[tuple[str, str]]]]:
+    """Of each flow its statistics, its ends, and packets and bytes at each probe, as text."""
+    stats, ends, probes, stack = {}, {}, {}, []
+    tables = {"FlowStats/Flow": stats, "Ipv4FlowClassifier/Flow": ends, "Ipv6FlowClassifier/Flow": ends}
     parser = expat.ParserCreate()
 
     def refuse(says: str) -> None:
@@ -154,7 +147,7 @@ def _document(path: Path) -> _Document:
             refuse("more than 10 elements within each other; give ns-3's own output")
         inside, number = "/".join(stack[1:]), values.get("flowId", "")
         if inside == "FlowProbes/FlowProbe/FlowStats" and number.isdecimal():
-            seen = document.probes.setdefault(int(number[:10]), set())
+            seen = probes.setdefault(int(number[:10]), set())
             if len(seen) < readings.MAX_FLOWS:
                 seen.add((values.get("packets", ""), values.get("bytes", "")))
         if inside not in tables:
@@ -183,7 +176,7 @@ def _document(path: Path) -> _Document:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"not XML that ns-3 writes ({str(error)[:80]}); give the whole file") from None
-    return document
+    return stats, ends, probes
 
 
 class _Ends(NamedTuple):
@@ -219,7 +212,7 @@ def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, floa
         pattern, kind, largest = _TIME if name in TIMES else _COUNT
         text = values.get(name, "missing")
         found = pattern.fullmatch(text)
-        row[name] = float(found[1]) * UNIT_S[found[2]] if found else math.inf
+        row[name] = float(found[1]) * units()["time"].get(found[2], 1.0) if found else math.inf
         if row[name] > (largest if name != "delaySum" else 1e18):
             raise InputError(f"{name}: {text[:40]!r} is {kind}")
     rx, tx = row["rxPackets"], row["txPackets"]

@@ -66,12 +66,6 @@ _MOST_TAGS, _MOST_EXTENSIONS = 4, 16
 _V4_MAPPED = 0xFFFF << 32
 
 
-def signed64(value: int) -> int:
-    """The lower 64 bits of a number in the form of PACKET."""
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
-
-
 @jit_inline
 def _number(data, at, size, big=True):
     """The number of ``size`` bytes, in network order or reversed."""

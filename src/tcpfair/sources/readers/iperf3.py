@@ -76,7 +76,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         of_test = [_flow(test, name, number, near, far, path) for number, (name, near, far) in enumerate(pairs)]
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
-    _refuse_twins(flows, tests)
     is_alone = len(tests) == 1 and all(flow.clock_s is None and flow.offset_s is None for flow in flows)
     if is_alone:  # the streams of one test begin together, whenever that was
         flows = [replace(flow, offset_s=0.0) for flow in flows]
@@ -118,15 +117,15 @@ def _tests(path: Path) -> tuple[list[Report], list[str]]:
 def _tests_of_log(path: Path) -> tuple[list[Report], list[str]]:
     found = iperf3_text.tests(lines(path), str(path))
     tests: list[Report] = []
-    for report, error in found:
-        if report and report.is_far and tests and tests[-1].is_client and not tests[-1].far:
+    for report in found:
+        if report.streams and report.is_far and tests and tests[-1].is_client and not tests[-1].far:
             tests[-1] = replace(tests[-1], far=report, far_name="server_output_text")
-        elif report:
-            tests.append(replace(report, error=error))
+        elif report.streams:
+            tests.append(report)
     if not tests:
-        error = next((error for _, error in found if error), "no test")
+        error = next((report.error for report in found if report.error), "no test")
         raise InputError(f"no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
-    left_out = [f"a test without intervals is left out: {error:.200}" for report, error in found if not report]
+    left_out = [f"a test without intervals is left out: {test.error:.200}" for test in found if not test.streams]
     return tests, [*left_out, f"{path.name} is text: its rates have three digits"]
 
 
@@ -194,7 +193,7 @@ def _test(values: dict[str, Any], where: str) -> Report:
         far_name = "server_output_text"
         # in some versions it ends before its totals: the client's report has them
         output = iperf3_text.tests(report.server_output_text.splitlines(), f"{where}: {far_name}")
-        found = [test for test, _ in output if test]
+        found = [test for test in output if test.streams]
         if len(found) > 1:
             raise InputError(f"{where}: {far_name}: {len(found)} tests; give the report of one")
         if found:
@@ -253,10 +252,8 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
     sender, receiver = (near, far) if near.sends else (far, near)
     if sender is not None and receiver is not None and not test.error:
         _check_carried(where, sender, receiver)
-    starts_s = np.copy(best.starts_s)  # iperf3 omits a short interval without bytes
-    is_next = starts_s[1:] - best.ends_s[:-1] <= 1e-3 * interval_s
-    starts_s[1:] = np.where(is_next, best.ends_s[:-1], starts_s[1:])
-    times_s, total_bytes, _ = from_intervals(starts_s, best.ends_s, best.bytes)
+    # iperf3 omits a short interval without bytes
+    times_s, total_bytes, _ = from_intervals(best.starts_s, best.ends_s, best.bytes, 1e-3 * interval_s)
     mss_bytes = test.mss_bytes if test.far is None or test.mss_bytes > 0 else test.far.mss_bytes
     return ObservedFlow(
         name=name,
@@ -338,18 +335,6 @@ def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
         ends = " to ".join(f"{host.removeprefix('::ffff:')} port {port}" for host, port in (client, server))
         found.add(ends if report.clock_s is None else f"{ends} at {report.clock_s:.0f}")
     return frozenset(found)
-
-
-def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report]) -> None:
-    """Refuse a test that occurs twice in the file."""
-    cookies = [test.cookie for test in tests if test.cookie]
-    if len(set(cookies)) < len(cookies):
-        raise InputError("start.cookie: one occurs twice; give each test once")
-    seen: set[str] = set()
-    for flow in flows:
-        if twin := min(seen & flow.identity, default=""):
-            raise InputError(f"{flow.name}: the same flow as one before ({twin}); give it once")
-        seen |= flow.identity
 
 
 def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:

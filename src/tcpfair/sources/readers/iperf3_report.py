@@ -25,7 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.readings import MAX_SPAN_S
-from tcpfair.sources.readers.text import decoding_json, located, read_text, refuse_first, refusing
+from tcpfair.sources.readers.text import between, decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
@@ -41,11 +41,11 @@ _SPACE = re.compile(r"\s*")
 _BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # added by a shell when errors go to the same file
 UDP = "udp"  # instead of a congestion control, which UDP lacks
 
-Seconds = Annotated[float, Field(ge=0, le=MAX_SPAN_S)]
-Bps = Annotated[float, Field(ge=0, le=1e15)]
-Count = Annotated[int, Field(ge=0, le=10**18)]
-Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems without it
-Port = Annotated[int, Field(ge=0, le=65_535)]
+Seconds = between(float, 0, MAX_SPAN_S)
+Bps = between(float, 0, 1e15)
+Count = between(int, 0, 10**18)
+Microseconds = between(int, -1, 10**9)  # -1 on systems without it
+Port = between(int, 0, 65_535)
 Short = Annotated[str, StringConstraints(max_length=100)]
 Host = Annotated[str, StringConstraints(max_length=255)]
 Algorithm = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,40}$")]
@@ -59,7 +59,7 @@ class _Strict(BaseModel):
 
 
 class _Connection(_Strict):
-    socket: Annotated[int, Field(ge=0, le=10**9)]
+    socket: between(int, 0, 10**9)
     local_host: Host = ""
     local_port: Port = 0
     remote_host: Host = ""
@@ -67,8 +67,8 @@ class _Connection(_Strict):
 
 
 class _Timestamp(_Strict):
-    timesecs: Annotated[int, Field(ge=0, le=10**11)]
-    timemillisecs: Annotated[int, Field(ge=0, le=10**14)] | None = None
+    timesecs: between(int, 0, 10**11)
+    timemillisecs: between(int, 0, 10**14) | None = None
     time: Short = ""
 
 
@@ -79,9 +79,9 @@ class _Peer(_Strict):
 
 class _TestStart(_Strict):
     protocol: Literal["TCP", "UDP"]
-    num_streams: Annotated[int, Field(ge=1, le=128)] = 1
-    blksize: Annotated[int, Field(ge=0, le=10**9)] = DEFAULT_BLOCK_BYTES
-    omit: Annotated[int, Field(ge=0, le=3600)] = 0
+    num_streams: between(int, 1, 128) = 1
+    blksize: between(int, 0, 10**9) = DEFAULT_BLOCK_BYTES
+    omit: between(int, 0, 3600) = 0
     duration: Seconds = 0.0
     bytes: Count = 0
     blocks: Count = 0
@@ -98,8 +98,8 @@ class _Start(_Strict):
     connecting_to: _Peer | None = None
     accepted_connection: _Peer | None = None
     cookie: Short = ""
-    tcp_mss: Annotated[int, Field(ge=0, le=65_535)] = 0
-    tcp_mss_default: Annotated[int, Field(ge=0, le=65_535)] = 0
+    tcp_mss: between(int, 0, 65_535) = 0
+    tcp_mss_default: between(int, 0, 65_535) = 0
 
 
 class _Span(_Strict):
@@ -114,14 +114,14 @@ class _Span(_Strict):
     min_rtt: Microseconds | None = None
     mean_rtt: Microseconds | None = None
     max_rtt: Microseconds | None = None
-    max_snd_cwnd: Annotated[int, Field(ge=-1, le=10**12)] | None = None
+    max_snd_cwnd: between(int, -1, 10**12) | None = None
     sender: bool | None = None
 
 
 class _Sum(_Strict):
     """The streams of an interval together; with ``--bidir`` ``sender`` gives their direction."""
 
-    bytes: Annotated[float, Field(ge=0, le=MAX_BYTES)]
+    bytes: between(float, 0, MAX_BYTES)
     sender: bool | None = None
 
 
@@ -133,8 +133,8 @@ class _Entry(_Sum):
     end: Seconds
     seconds: Seconds | None = None
     bits_per_second: Bps | None = None
-    snd_cwnd: Annotated[float, Field(ge=-1, le=1e12)] | None = None
-    rtt: Annotated[float, Field(ge=-1, le=1e9)] | None = None  # in us
+    snd_cwnd: between(float, -1, 1e12) | None = None
+    rtt: between(float, -1, 1e9) | None = None  # in us
     omitted: bool | None = None
 
 
@@ -310,10 +310,11 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
     apart_s = starts_s - before_s
     refuse_first(
         (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
-        lambda i: (
-            f"number {i + 1} lasts from {starts_s[i]:g} to {ends_s[i]:g} s; intervals of {interval_s:g} s "
-            "must follow each other without gap or overlap"
-        ),
+        "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap",
+        np.arange(1, len(starts_s) + 1),
+        starts_s,
+        ends_s,
+        interval_s,
     )
 
 
@@ -442,11 +443,12 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
-    for odd, says in (
-        (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not the time between start and end"),
-        (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
-    ):
-        refuse_first(odd, lambda i, says=says: f"number {i + 1}: {says}")
+    number = np.arange(1, len(table) + 1)
+    refuse_first(
+        np.abs(seconds_s - lengths_s) > SAME_S, "number {}: seconds: not the time between start and end", number
+    )
+    says = "number {}: bits_per_second: not what bytes in these seconds are"
+    refuse_first(off & (seconds_s > 0), says, number)
     omitted = table["omitted"] > 0
     if omitted.any() and not omit_s:
         raise InputError("omitted: true, but start.test_start.omit is 0")

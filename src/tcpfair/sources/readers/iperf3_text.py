@@ -28,20 +28,19 @@ from tcpfair.sources.readers.iperf3_report import (
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.pattern_table import units
+from tcpfair.sources.readers.readings import MAX_SPAN_S, half_digit
 from tcpfair.sources.readers.text import located, refusing
 from tcpfair.units import BITS_PER_BYTE
 
-PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-PER_BYTE_PREFIX = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 MAX_ROWS, MAX_TESTS, MAX_STREAMS = 2_000_000, 10_000, 256
 MAX_LINE = 1000
 _TIME_S = 0.011  # two decimals, at both ends
 
 _CONNECTED = re.compile(r"\[ *(\d{1,9})\] local (\S{1,255}) port (\d{1,5}) connected to (\S{1,255}) port (\d{1,5})\b")
 _ROW = re.compile(
-    r"\[ *(\d{1,9}|SUM)\](?:\[([RT]X-[CS])\])? +(\d{1,5}\.\d{2})-(\d{1,5}\.\d{2}) +sec +(\d{1,9}(?:\.\d{1,3})?) ([KMGT]?)Bytes"
-    r" +(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(.*)$",
+    r"\[ *(\d{1,9}|SUM)\](?:\[([RT]X-[CS])\])? +(\d{1,5}\.\d{2})-(\d{1,5}\.\d{2}) +sec +(\d{1,9}(?:\.\d{1,3})?) ([KMGT]?Bytes)"
+    r" +(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?(?:bits|Bytes)/sec)(.*)$",
     re.ASCII,
 )
 _NAMED = re.compile(r"\[ *(?:\d|SUM)", re.ASCII)
@@ -76,10 +75,10 @@ class _Test:
     cc: dict[str, str] = field(default_factory=dict)  # of snd and rcv
 
 
-def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
-    """The tests of a log, each with iperf3's message on its interruption ('' when it completed).
+def tests(lines: Iterable[str], where: str) -> list[Report]:
+    """The tests of a log, with ``error`` when interrupted; one without any interval has no streams.
 
-    A test without any interval is None. Raises InputError naming the line.
+    Raises InputError naming the line.
     """
     found: list[_Test] = []
     stamp_s, stopped, is_far = None, None, False
@@ -115,8 +114,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
             raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
     if found and stopped:  # errors are written at once, output to a file in blocks: it comes later
         found[-1].error = found[-1].error or stopped[1].strip()
-    ends = ["" if test.ended else "the log ends without the totals" for test in found]
-    return [(_report(test) if test.rows else None, test.error or end) for test, end in zip(found, ends, strict=True)]
+    return [_report(test) for test in found]
 
 
 def _take(test: _Test, line: str, at: str) -> None:
@@ -148,10 +146,11 @@ def _take(test: _Test, line: str, at: str) -> None:
 
 @refusing
 def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
-    name, role, start, end, transfer, of_transfer, rate, of_rate, unit, rest = row.groups()
+    name, role, start, end, transfer, of_transfer, rate, of_rate, rest = row.groups()
     rest = rest.rstrip()
     test.is_udp = test.is_udp or " ms " in rest
-    by_transfer = float(transfer) * PER_BYTE_PREFIX[of_transfer]
+    unit_bytes = units()["bytes"][of_transfer]
+    by_transfer = float(transfer) * unit_bytes
     if rest.endswith(("sender", "receiver")):
         test.ended = True
         whose = rest.split()[-1].lstrip(")")
@@ -165,7 +164,7 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     start_s, end_s = float(start), float(end)
     if not start_s <= end_s <= MAX_SPAN_S:
         yield f"lasts from {start} to {end} s; must be in order and at most {MAX_SPAN_S:g} s"
-    per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
+    per_unit = units()["rate"][of_rate] / BITS_PER_BYTE
     is_omitted, lasted_s = "(omitted)" in rest, end_s - start_s
     if name in test.omitted_s and not test.rows[name] and start_s > _TIME_S and not is_omitted:
         # the counters were reset but this interval was not (see `iperf3_report`): the rate is over both sides of 0
@@ -176,8 +175,8 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         yield f"{max(by_rate, by_transfer):g} bytes in one interval are more than any link carries"
     if name == "SUM":
         return
-    slack = _digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
-    if abs(by_rate - by_transfer) > slack + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]:
+    slack = half_digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
+    if abs(by_rate - by_transfer) > slack + half_digit(transfer) * unit_bytes:
         yield f"the transfer is not what this rate gives in {lasted_s:.2f} s"
     rows = test.rows.setdefault(name, [])
     if len(test.rows) > MAX_STREAMS:
@@ -194,16 +193,12 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
         rows.append((start_s, end_s, by_rate))
 
 
-def _digit(number: str) -> float:
-    """Slightly more than half of the last digit of a printed number."""
-    return 0.51 * 10.0 ** -len(number.partition(".")[2])
-
-
 def _report(test: _Test) -> Report:
     kept = {name: np.array(rows).T for name, rows in test.rows.items() if rows}
     lengths_s = np.concatenate([ends_s - starts_s for starts_s, ends_s, _ in kept.values()]) if kept else np.zeros(1)
     interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
-    _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
+    if test.rows:
+        _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
     streams = []
     for name, (starts_s, ends_s, in_bytes) in kept.items():
         local, remote = test.connections.get(name, (("", 0), ("", 0)))
@@ -224,6 +219,7 @@ def _report(test: _Test) -> Report:
         cookie=test.cookie,
         sender_cc=cc.get("snd", UNKNOWN_CC),
         receiver_cc=cc.get("rcv", UNKNOWN_CC),
+        error=test.error or ("" if test.ended else "the log ends without the totals"),
     )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +27,13 @@ from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import Form, head, located, naming_file, pieces, refuse_first
+from tcpfair.units import MS_PER_S
 
 NAME = "mahimahi"
 ACCEPTS = "mahimahi mm-link logs (--uplink-log, --downlink-log)"
 
 OVERHEAD_BYTES = 56.0
 MAX_PACKET_BYTES = 65_600
-MS_PER_S = 1000.0
 _NAMED = re.compile(r"# mahimahi mm-link \((uplink|downlink)\)")
 _STAMP = re.compile(r"# (init|base) timestamp: (\d{1,15})")
 _EVENT = re.compile(rb"(\d{1,15}) (?:([+#]) (\d{1,9})|(-) (\d{1,9}) (\d{1,15})|(d) (\d{1,9}) (\d{1,12}))")
@@ -79,8 +79,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     ]
     could_bytes = events["bytes"][events["kind"] == "#"]
     parameters = {}
-    if len(could_bytes) and stop_s > 0:
-        parameters["capacity_bps"] = 8.0 * float(could_bytes.sum()) / max(stop_s, 1 / MS_PER_S)
+    if len(could_bytes):
+        parameters["capacity_bps"] = 8.0 * float(could_bytes.sum()) / stop_s
         remarks.append(f"link: {parameters['capacity_bps'] / 1e6:.6g} Mbit/s on average, of whole packets")
     flow = ObservedFlow(
         name=headers.get("name", "link"),
@@ -161,29 +161,28 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
     """Raise InputError for events that contradict each other or the header."""
     t, kind, size, delay, line = (events[name].to_numpy() for name in ("t", "kind", "bytes", "delay", "line"))
 
-    def refuse(wrong: np.ndarray, says: Callable[[int], str], lines: np.ndarray = line) -> None:
-        refuse_first(wrong, says, lines)
-
-    back = np.diff(t, prepend=t[0]) < 0
-    refuse(back, lambda i: f"the clock goes back from {t[i - 1]} to {t[i]} ms; record again")
-    refuse(t[:1] < base_ms, lambda i: f"{t[i]} ms is before the base timestamp {base_ms}; give one log")
+    refuse = partial(refuse_first, lines=line)
+    before = np.concatenate([t[:1], t[:-1]])
+    refuse(t < before, "the clock goes back from {} to {} ms; record again", before, t)
+    refuse(t[:1] < base_ms, "{} ms is before the base timestamp {}; give one log", t, base_ms)
     readings.check_span(base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)
     out, into, could = (kind == each for each in "-+#")
     is_size = (kind == "d") | ((size >= 1) & (size <= MAX_PACKET_BYTES))
-    refuse(~is_size, lambda i: f"{size[i]} bytes are not between 1 and {MAX_PACKET_BYTES}")
+    refuse(~is_size, "{} bytes are not between 1 and {}", size, MAX_PACKET_BYTES)
     waiting = np.cumsum(events["waiting"])
-    refuse(waiting < 0, lambda i: "more packets have left or been dropped than arrived; give the whole log")
+    refuse(waiting < 0, "more packets have left or been dropped than arrived; give the whole log")
     left = np.cumsum(np.where(out, size, 0) - np.where(could, size, 0))
-    refuse((left > 0) & could.any(), lambda i: "more bytes have left than could (#); give the whole log")
+    refuse((left > 0) & could.any(), "more bytes have left than could (#); give the whole log")
     # of the packets of one size that arrived within a ms, at most as many leave
     arrivals, departures = (
         pd.DataFrame({"at": at, "size": sizes})
         for at, sizes in ((t[into], size[into]), (t[out] - delay[out], size[out]))
     )
     arrived = arrivals.value_counts().reindex(pd.MultiIndex.from_frame(departures), fill_value=0).to_numpy()
-    came, sizes = departures["at"].to_numpy(), departures["size"].to_numpy()
-    refuse(
+    refuse_first(
         departures.groupby(["at", "size"]).cumcount().to_numpy() >= arrived,
-        lambda i: f"a packet of {sizes[i]} bytes leaves that did not arrive at {came[i]} ms; give the whole log",
-        line[out],
+        "a packet of {} bytes leaves that did not arrive at {} ms; give the whole log",
+        departures["size"],
+        departures["at"],
+        lines=line[out],
     )

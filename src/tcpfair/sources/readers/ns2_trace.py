@@ -127,7 +127,7 @@ class _Seen:
     """What has been read so far."""
 
     arrivals: list[pd.DataFrame] = field(default_factory=list)  # data at their destination: key, t_s, seq, size
-    sent: pd.DataFrame | None = None  # of each flow and flow id, its first and last event: first_s, last_s
+    sent: list[pd.DataFrame] = field(default_factory=list)  # by key and fid: first and last event, in s
     other_types: set[str] = field(default_factory=set)
     links: list[pd.DataFrame] = field(default_factory=list)  # by from, to and bin: waiting, forwarded, dropped
     variables: list[pd.DataFrame] = field(default_factory=list)
@@ -149,8 +149,8 @@ def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     is_variable = (first >= ord("0")) & (first <= ord("9"))
     refuse_first(
         ~(is_event | is_variable | (first == ord("v"))),
-        lambda i: "no event (+ - r d e) and no variable; give ns-2's own output",
-        lines,
+        "no event (+ - r d e) and no variable; give ns-2's own output",
+        lines=lines,
     )
     texts = block.splitlines(keepends=True) if not (is_event.all() or is_variable.all()) else []
     for mask, take in ((is_event, _events), (is_variable, _variable_lines)):
@@ -163,24 +163,22 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     table = EVENT.table(block, lines)
     t_s, event = table["t_s"].to_numpy(), table["event"]
     is_back = np.diff(t_s, prepend=seen.time_s) < 0
-    refuse_first(is_back, lambda i: f"time goes back to {t_s[i]:.9g} s; give the trace of one simulation", lines)
+    refuse_first(is_back, "time goes back to {:.9g} s; give the trace of one simulation", t_s, lines=lines)
     seen.time_s = float(t_s[-1])
     for name in ("src", "dst"):
         known = {address: bool(_ADDRESS.fullmatch(address)) for address in table[name].unique()}
         refuse_first(
             ~table[name].map(known).to_numpy(bool),
-            lambda i, ends=table[name], name=name: (
-                f"{name} {ends[i][:40]!r} is not node.port; hierarchical addresses are not read"
-            ),
-            lines,
+            "{} {!r} is not node.port; hierarchical addresses are not read",
+            name,
+            table[name],
+            lines=lines,
         )
     is_data = table["type"].isin(DATA) & (table["size"] > HEADER_BYTES)
     seen.other_types |= set(table["type"].unique()) - {*DATA, "ack", "DCCP_Ack"}
     data = table[is_data].assign(key=lambda d: (d["src"] + ">" + d["dst"]).astype("category"))
     sent = data.groupby(["key", "fid"], observed=True)["t_s"].agg(first_s="min", last_s="max").reset_index()
-    sent = pd.concat([seen.sent, sent.astype({"key": object})]).groupby(["key", "fid"], as_index=False)
-    seen.sent = sent.agg(first_s=("first_s", "min"), last_s=("last_s", "max"))
-    readings.refuse_more(seen.sent["key"].nunique(), readings.MAX_FLOWS, "flows")
+    seen.sent.append(sent.astype({"key": object}))
     nodes = {address: int(address.partition(".")[0]) for address in data["dst"].unique()}
     arrived = data[(data["event"] == "r") & (data["dst"].map(nodes) == data["to"])]
     seen.count(len(arrived), "packets")
@@ -201,7 +199,7 @@ def _variable_lines(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) ->
     refuse_out_of_bounds(table, {"value": (-1, MAX_WINDOW_PKTS)})
     seen.count(len(table), "changes of variables")
     key = [f"{a}.{b}>{c}.{d}" for a, b, c, d in table[["saddr", "sport", "daddr", "dport"]].itertuples(index=False)]
-    seen.variables.append(table[["t_s", "name", "value", "line"]].assign(key=key, file=str(path)))
+    seen.variables.append(table[["t_s", "name", "value", "line"]].assign(key=key, file=path))
 
 
 # ---------------------------------------------------------------- flows
@@ -210,11 +208,13 @@ def _variable_lines(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) ->
 def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: list[str]) -> list[ObservedFlow]:
     """The flows whose data arrive."""
     arrivals = pd.concat([piece.astype({"key": object}) for piece in seen.arrivals], ignore_index=True)
+    every = pd.concat(seen.sent).groupby(["key", "fid"]).agg({"first_s": "min", "last_s": "max"}).reset_index("fid")
+    readings.refuse_more(every.index.nunique(), readings.MAX_FLOWS, "flows")
     if seen.other_types:
         remarks.append(f"left out: packets of type {', '.join(sorted(seen.other_types)[:10])}")
     flows = []
     for key, rows in arrivals.groupby("key", sort=True):
-        sent = seen.sent[seen.sent["key"] == key]
+        sent = every.loc[[key]]
         if len(sent) > 1:
             ids = ", ".join(map(str, sent["fid"]))
             raise InputError(f"{key}: has flow ids {ids}; one pair of ports is one flow")
@@ -265,13 +265,8 @@ def _variables(seen: _Seen) -> dict[tuple[str, str], pd.DataFrame]:
     found = dict(list(pd.concat(seen.variables, ignore_index=True).groupby(["key", "name"], sort=True)))
     for rows in found.values():
         t_s = rows["t_s"].to_numpy()
-        refuse_first(
-            np.diff(t_s, prepend=0.0) < 0,
-            lambda i, rows=rows, t_s=t_s: (
-                f"{rows['file'].iloc[i]}: line {rows['line'].iloc[i]}: time goes back to {t_s[i]:.9g} s; give the trace of "
-                "one simulation"
-            ),
-        )
+        says = "{}: line {}: time goes back to {:.9g} s; give the trace of one simulation"
+        refuse_first(np.diff(t_s, prepend=0.0) < 0, says, rows["file"], rows["line"], t_s)
     return found
 
 
@@ -286,10 +281,10 @@ def _of_acks(
         rows = rows.drop_duplicates("t_s", keep="last")
         t_s, acked = rows["t_s"].to_numpy(), rows["value"].to_numpy()
         is_fall = np.diff(acked, prepend=acked[0]) < 0
-        refuse_first(is_fall, lambda i: "ack_ falls; give the trace of one connection", rows["line"].to_numpy())
+        refuse_first(is_fall, "ack_ falls; give the trace of one connection", lines=rows["line"].to_numpy())
         if acked[-1] <= acked[0]:
             continue
-        at = max(int(np.argmax(acked > acked[0])) - 1, 0)
+        at = int(np.argmax(acked > acked[0])) - 1
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 is not a start
             t_s, total = t_s[1:], total[1:] - total[1]

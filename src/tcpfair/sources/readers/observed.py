@@ -14,6 +14,7 @@ lengths. It marks time without observation (``gaps_s``) and never inserts zeros,
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,8 @@ from numpy.typing import NDArray
 from tcpfair.runs.recorded import UNKNOWN_CC
 
 Floats = NDArray[np.float64]
+
+CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,16}")  # of an algorithm: TCP_CA_NAME_MAX is 16
 
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]

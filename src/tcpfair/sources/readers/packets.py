@@ -9,6 +9,7 @@ they become too many.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv6Address
@@ -123,7 +124,7 @@ class Tracker:
         # repeated packets after the clock ran backwards are a repeated capture; with two interfaces it does not run backwards
         copies, total = (int(self._both[name].sum()) for name in ("copies", "packets"))
         runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
-        if runs_back and copies > COPIED_SHARE * max(total, 1):
+        if runs_back and copies > COPIED_SHARE * total:
             raise InputError(
                 f"{copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
             )
@@ -144,15 +145,11 @@ class Tracker:
 
     def _directions(self) -> pd.DataFrame:
         """Every direction that carried data, in order of its start: its fields, its ends, and its result."""
-        both, connections = self._both, self._state.connections[: self._clock("count")]
+        both = self._both
         d = pd.DataFrame(both.reshape(-1))
-        d["closed"] = np.repeat(connections["closed"], 2)
+        d["closed"] = np.repeat(self._state.connections["closed"][: len(both)], 2)
         d["to_sender_ns"] = np.minimum(d["to_echo_ns"], both[:, ::-1]["to_ack_ns"].reshape(-1))
-        progress = d["acked"] - d["base"]
-        has_acks = ((progress > 1) & (d["has_base"] > 0)).to_numpy().reshape(-1, 2).any(axis=1)
-        carries = np.repeat((connections["payload_bytes"] > 0) | has_acks, 2)
-        d = d[carries & (d["has_base"] > 0) & ((d["packets"] > 0) | (progress > 1))].copy()
-
+        d = d[(d["has_base"] > 0) & ((d["packets"] > 0) | (d["acked"] - d["base"] > 1))].copy()
         if d.empty:
             raise InputError(NO_DATA)
         ends = self._state.ends.reshape(-1, 3)
@@ -243,14 +240,14 @@ class Tracker:
                 )
 
     def _step_ns(self, flows: pd.DataFrame) -> int:
-        """Interval between readings: 1 or 10 ms unless that gives too many."""
-        spans_ns = ((flows["stop_ns"] - flows["start_ns"]) / NS_PER_S).to_numpy() * NS_PER_S
+        """Interval between readings: 1 or 10 ms unless that gives too many. 100 s never do, for `MOST_FLOWS` over a day."""
+        spans_ns = flows["stop_ns"] - flows["start_ns"]
         least_ns = max(BINS_NS[0] if spans_ns.max() <= FINE_SPAN_S * NS_PER_S else BINS_NS[1], self.bin_ns)
-        for step_ns in (*BINS_NS, 10 * BINS_NS[-1]):
+        for step_ns in BINS_NS:
             readings = spans_ns / step_ns + 3
             if step_ns >= least_ns and readings.sum() <= MOST_READINGS and readings.max() <= MOST_READINGS_OF_FLOW:
-                return step_ns
-        raise InputError(f"too many flows for its length; {KEEP_THOSE}")
+                break
+        return step_ns
 
     def _flow(self, flow: tuple, rows: np.ndarray, step_ns: int, begin_ns: int) -> ObservedFlow:
         low, high = np.searchsorted(rows[:, 0], [flow.Index, flow.Index + 1])
@@ -337,9 +334,8 @@ def _described(flow: tuple) -> str:
 
 
 def _last_of_each(rows: np.ndarray) -> np.ndarray:
-    """Rows (direction, bin, position) in order, the last of each bin of a direction."""
-    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
-    return rows[np.append((np.diff(rows[:, :2], axis=0) != 0).any(axis=1), [True] * min(len(rows), 1))]
+    """Rows (direction, bin, position) in order, the largest position of each bin of a direction."""
+    return pd.DataFrame(rows).groupby([0, 1], as_index=False).max().to_numpy()
 
 
 def _controls(every: pd.DataFrame) -> set[int]:
@@ -352,5 +348,5 @@ def _controls(every: pd.DataFrame) -> set[int]:
 
 def _end(high: int, low: int, port: int) -> str:
     """One end of a connection, from an address of a packet and a port."""
-    address = IPv6Address((high & 0xFFFF_FFFF_FFFF_FFFF) << 64 | low & 0xFFFF_FFFF_FFFF_FFFF)
+    address = IPv6Address(struct.pack(">qq", high, low))
     return end_of(f"{address.ipv4_mapped or address}:{port}")[1]

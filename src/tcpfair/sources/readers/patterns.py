@@ -35,7 +35,8 @@ MAX_LINE = 1000
 TAIL = 1.5  # a rest of the total longer than this many intervals means missing lines
 TAIL_RATE = 3.0  # as does one faster than this multiple of the fastest interval
 _LEAST_S = 1e-6
-_NUMBER = re.compile(r"\d+(?:\.(\d*))?([eE][-+]?\d+)?", re.ASCII)
+_WINDOW = ("cwnd", "ssthresh", "rtt")  # in the order of WINDOWS
+_NUMBER = re.compile(r"\d+(?:\.\d*)?([eE][-+]?\d+)?", re.ASCII)
 
 
 def _format(path: Path) -> Pattern | None:
@@ -74,6 +75,7 @@ class Interval(NamedTuple):
 class _Flow:
     """The data of one flow."""
 
+    payload_bytes: float  # of a packet
     intervals: list[Interval] = field(default_factory=list)
     total: Interval | None = None
     points: list[tuple[float, float]] = field(default_factory=list)  # time, bytes until then
@@ -136,10 +138,10 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
             readings.refuse_more(count, readings.MAX_READINGS, "readings; give the recording in parts")
             name = groups.get("flow") or row.flow
             is_late = any(flow.intervals for flow in flows.values())
-            flow = flows.setdefault(name, _Flow())
+            flow = flows.setdefault(name, _Flow(payload_bytes))
             readings.refuse_more(len(flows), readings.MAX_FLOWS, "flows; give the recording in parts")
             if row.kind != "connection":
-                _take(flow, name, row, groups, pattern, payload_bytes)
+                _take(flow, name, row, groups, pattern)
                 continue
             if flow.intervals:
                 raise InputError(f"flow {name} is connected twice; give each test its own file")
@@ -268,26 +270,24 @@ def _date(text: str) -> float:
     return clock_s
 
 
-def _unit(groups: dict[str, str], name: str, row: Row) -> str:
-    return groups.get(f"{name}_unit") or row.unit(name) or ""
-
-
 def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow) -> Number:
     """A group as a number from 0 up, in s, bytes, bit/s, or packets or bytes of a window."""
     text = groups[name]
     match = _NUMBER.fullmatch(text.strip())
     if not match or not math.isfinite(value := float(match[0])):
         raise InputError(f"{name}: {text[:40]!r} is not a number from 0 up; give what the tool wrote")
-    known, unit = units()[QUANTITIES.get(name, name)], _unit(groups, name, row)
+    known, unit = units()[QUANTITIES.get(name, name)], groups.get(f"{name}_unit") or row.unit(name) or ""
     if name == "rate":
         flow.rate_unit = unit = flow.rate_unit if unit == "same" else unit
     if unit not in known:
         raise unknown(f"{name}: unit", unit, known)
-    last_digit = 0.0 if match[2] else 10.0 ** -len(match[1] or "")
-    return Number(value * (known[unit] or 1.0), 0.51 * last_digit * known[unit])
+    slack = 0.0 if match[1] else readings.half_digit(match[0])
+    scaled = value * (known[unit] or 1.0)
+    in_bytes = known is units()["cwnd"] and known[unit]
+    return Number(scaled / flow.payload_bytes if in_bytes else scaled, slack * known[unit])
 
 
-def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern, payload_bytes: float) -> None:
+def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern) -> None:
     """One line or record of a flow."""
     given = {each: _number(groups, each, row, flow) for each in NUMBERS if each in groups}
     if row.kind in ("interval", "total"):
@@ -302,18 +302,14 @@ def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pat
     if row.kind == "reading":
         if not flow.points and pattern.from_zero and at_s > 0:
             flow.points.append((0.0, 0.0))
+        before_s, before_bytes = flow.points[-1] if flow.points else (-1.0, 0.0)
         _append(flow.points, (at_s, given["total_bytes"].value))
-        (before_s, before_bytes), (_, total_bytes) = flow.points[-2:] if len(flow.points) > 1 else ((-1.0, 0.0), (0, 0))
-        if total_bytes < before_bytes:
+        if given["total_bytes"].value < before_bytes:
             raise InputError("total_bytes: falls, but it counts; give one recording")
         if before_s == at_s:
             del flow.points[-2]
-    if {"cwnd", "ssthresh", "rtt"} & set(given) and row.kind != "total":
-        values = {each: given[each].value if each in given else math.nan for each in ("cwnd", "ssthresh", "rtt")}
-        for each in ("cwnd", "ssthresh"):
-            is_pkts = units()["cwnd"][_unit(groups, each, row) or "bytes"] == 0
-            values[each] /= 1.0 if is_pkts else payload_bytes
-        _append(flow.windows, (at_s, *values.values()))
+    if row.kind != "total" and not given.keys().isdisjoint(_WINDOW):
+        _append(flow.windows, (at_s, *(given[each].value if each in given else math.nan for each in _WINDOW)))
 
 
 def _append(rows: list, row: tuple[float, ...]) -> None:

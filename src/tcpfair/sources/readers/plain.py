@@ -38,7 +38,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import (
     head,
@@ -82,6 +82,7 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
 SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
+TIMED = ["time", "line", "flow"]
 _BLOCK_BYTES = 1 << 22
 _PARQUET_ROWS = 1 << 18
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
@@ -179,10 +180,8 @@ def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
         flows = pd.Series(label or "flow1", piece.index)
         if table.flow:
             flows = piece[table.flow.name].astype(str).str.strip()
-            refuse_first(
-                ((flows == "") | (flows.str.len() > MAX_NAME)).to_numpy(),
-                lambda i: f"{table.flow.name}: line {line[i]} names no flow; give each row one",
-            )
+            is_odd = (flows == "") | (flows.str.len() > MAX_NAME)
+            refuse_first(is_odd, "{}: line {} names no flow; give each row one", table.flow.name, line)
         own = {each: piece[of[each].name].to_numpy() if each in of else np.nan for each in quantities}
         parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own}))
     return pd.concat(parts, ignore_index=True)
@@ -224,13 +223,10 @@ def _refuse_sum(piece: pd.DataFrame, table: Table) -> None:
         if len(names) < 3 or len(rates) < 3:
             continue
         others = rates.sum(axis=1, keepdims=True) - rates
-        refuse_first(
-            (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3),
-            lambda i, names=names: (
-                f"{names[i]!r} is the sum of the other columns in every row, so no flow; write "
-                f"`columns: {{ignore: [{names[i]}]}}` in {SIDECAR}"
-            ),
-        )
+        is_sum = (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3)
+        for i in np.flatnonzero(is_sum)[:1]:
+            ignore = f"write `columns: {{ignore: [{names[i]}]}}` in {SIDECAR}"
+            raise InputError(f"{names[i]!r} is the sum of the other columns in every row, so no flow; {ignore}")
 
 
 def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
@@ -245,7 +241,6 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
     values["time"] = values["time"] * scale if scale >= 1e-3 else values["time"] / round(1 / scale)
     with located(table.time.name):
         _check_times(values, said)
-    line = values["line"].to_numpy()
     for quantity in here:
         name = table.name_of(quantity)
         say = f"write {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
@@ -263,14 +258,10 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
             continue
         values[quantity] *= UNITS[quantity][units[quantity]]
         least, largest = BOUNDS[quantity]
-        x = values[quantity].to_numpy()
-        may_be = np.isnan(x) | (np.isposinf(x) if quantity == "ssthresh" else False)
-        refuse_first(
-            ~((x >= least) & (x <= largest)) & ~may_be,
-            lambda i, x=x, name=name, least=least, largest=largest: (
-                f"{name}: {x[i]:.6g} in line {line[i]} is not between {least:g} and {largest:g}; check value and unit"
-            ),
-        )
+        x = values[quantity]
+        may_be = x.isna() | (np.isposinf(x) if quantity == "ssthresh" else False)
+        says = "{}: {:.6g} in line {} is not between {:g} and {:g}; check value and unit"
+        refuse_first(~x.between(least, largest) & ~may_be, says, name, x, values["line"], least, largest)
     what = ", ".join(
         f"{table.name_of(quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
         for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
@@ -298,7 +289,7 @@ def _time_unit(values: pd.DataFrame, name: str) -> str:
 
 def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     t_s, line = values["time"].to_numpy(), values["line"].to_numpy()
-    refuse_first(~np.isfinite(t_s), lambda i: f"no time in line {line[i]}; give each row its time")
+    refuse_first(~np.isfinite(t_s), "no time in line {}; give each row its time", line)
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
@@ -307,17 +298,12 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     readings.refuse_more(len(values["flow"].cat.categories), readings.MAX_FLOWS, f"flows; {say}")
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
-
-    def says(i: int) -> str:
-        early, late = order[i], order[i + 1]
-        flow = values["flow"].iloc[late]
-        if step_s[i] == 0:
-            twice = f"flow {flow!r} has time {t_s[late]:.9g} in lines {line[early]} and {line[late]}"
-            return f"{twice}; give each time once"
-        back = f"goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {line[late]} (flow {flow!r})"
-        return f"{back}; give the rows in order of time, of one recording"
-
-    refuse_first(same_flow & (step_s <= 0), says)
+    for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
+        (_, early_s, early, _), (_, late_s, late, flow) = values[TIMED].iloc[order[i : i + 2]].itertuples(name=None)
+        if early_s == late_s:
+            raise InputError(f"flow {flow!r} has time {late_s:.9g} in lines {early} and {late}; give each time once")
+        back = f"goes back from {early_s:.9g} to {late_s:.9g} s in line {late} (flow {flow!r})"
+        raise InputError(f"{back}; give the rows in order of time, of one recording")
     if said.interval_s and same_flow.any():
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
@@ -400,13 +386,16 @@ def _from_totals(
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
     refuse_first(
         np.diff(totals) < 0,
-        lambda i: (
-            f"{name}: falls from {totals[i]:.9g} to {totals[i + 1]:.9g} in line {line[i + 1]}, but a running total never "
-            f"falls; is it bytes of each interval? say {SIDECAR}: columns.bytes: {name}"
-        ),
+        "{0}: falls from {1:.9g} to {2:.9g} in line {3}, but a running total never falls; is it bytes of each interval? "
+        "say {4}: columns.bytes: {0}",
+        name,
+        totals,
+        totals[1:],
+        line[1:],
+        SIDECAR,
     )
     rises = np.flatnonzero(totals > totals[0])
-    if len(t_s) < 2 or not len(rises):
+    if not len(rises):
         return np.empty(0), np.empty(0), (), False
     first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
     row_lost = np.concatenate([[False], lost])
@@ -469,7 +458,7 @@ def _one_cc(rows: pd.DataFrame, table: Table) -> str:
     names = [name for name in dict.fromkeys(words) if name and name != "nan"]
     if len(names) > 1:
         raise InputError(f"{table.name_of('cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one")
-    if names and not (re.sub("[_-]", "", names[0]).isalnum() and len(names[0]) <= 16):
+    if names and not CC_NAME.fullmatch(names[0]):
         raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is not a name of an algorithm, such as cubic")
     return names[0].lower() if names else UNKNOWN_CC
 
@@ -610,8 +599,7 @@ def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) 
     found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), np.flatnonzero(raw == ord("\n")))
     counts = np.diff(found, prepend=0) + 1
     refuse_first(
-        counts != fields,
-        lambda i: f"line {lines[i]} has {counts[i]} fields and the header {fields}; give the whole table",
+        counts != fields, "line {} has {} fields and the header {}; give the whole table", lines, counts, fields
     )
 
 
@@ -627,11 +615,6 @@ def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame
             if times.notna().all():
                 texts[name] = times.astype("datetime64[ns, UTC]").astype("int64") / 1e9
                 continue
-        refuse_first(
-            wrong,
-            lambda i, name=name, cells=cells: (
-                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is not a number; correct it"
-            ),
-        )
+        refuse_first(wrong, "{}: {!r} in line {} is not a number; correct it", name, cells, texts.index)
         texts[name] = values.astype(np.float64)
     return texts

@@ -92,7 +92,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
     for i in np.flatnonzero(lost | timed_out | recovered):
         if lost[i] or timed_out[i]:
             # for two reductions in consecutive polls the second's epoch has the first's poll
-            before_pkts = int(cwnd_pkts[epoch_start:i].max()) if i > epoch_start else int(cwnd_pkts[i])
+            before_pkts = int(cwnd_pkts[epoch_start:i].max())
             if lost[i] and cc in CWND_AT_LOSS:
                 before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i]))
             kind, after_pkts = ("loss", ssthresh_pkts[i]) if lost[i] else ("rto", cwnd_pkts[i])
@@ -100,7 +100,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
             cut.append(i)
             epoch_start = i
         if recovered[i]:
-            rows.append((t_s[i], "recovery_end", cwnd_pkts[max(i - 1, 0)], cwnd_pkts[i], np.nan, np.nan))
+            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i], np.nan, np.nan))
             cut.append(-1)
     table = pd.DataFrame(rows, columns=EVENTS).astype({name: "float64" for name in EVENTS if name != "kind"})
     if cc == "cubic" and len(table):
@@ -111,7 +111,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
 
 
 def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first polls that show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
+    """The first polls that show a loss, a timeout, the end of a recovery: three masks of shape (polls,), not at the first."""
     state = polls["ca_state"].to_numpy()
     before = np.concatenate([state[:1], state[:-1]])
     cut, resent = (np.r_[0, np.diff(polls[name].to_numpy())] for name in ("ssthresh", "total_retrans"))
@@ -186,6 +186,11 @@ class Socket(NamedTuple):
     cookie: str = ""
 
 
+def socket_of(local: str, peer: str, cookie: str) -> Socket:
+    """The socket between two addresses with ports as a tool prints them."""
+    return Socket(end_of(local)[1], end_of(peer)[1], cookie)
+
+
 class Clock(NamedTuple):
     """The clock of a recording."""
 
@@ -239,6 +244,11 @@ class PollStore:
         number = self.sockets.setdefault(key, len(self.sockets))
         refuse_more(len(self.sockets), MAX_SOCKETS, "sockets; poll the ports of the flows only")
         return number
+
+    def sockets_of(self, ends: pd.DataFrame, key: Callable[..., Socket]) -> np.ndarray:
+        """Numbers of the sockets of rows, which are each the ``key`` of the row's values."""
+        codes, values = pd.MultiIndex.from_frame(ends).factorize()
+        return np.array([self.socket(key(*each)) for each in values])[codes]
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
         """Append rows: arrays of one length in the columns `STORED`; a missing one is 0, which means not shown.
@@ -442,11 +452,10 @@ def _check_counter(rows: pd.DataFrame, name: str) -> None:
     values = rows[name].to_numpy()
     rises, steps_s = np.diff(values), np.diff(rows["t_s"])
     order = "but it counts; give one recording, in order of time"
-    refuse_first(rises < 0, lambda i: f"{name}: decreases from {values[i]} to {values[i + 1]}, {order}")
-    refuse_first(
-        rises > MAX_BYTES_PER_S * np.maximum(steps_s, 1e-3) + 1e7,
-        lambda i: f"{name}: rises by {rises[i]} in {steps_s[i]:g} s, faster than any link; give the tool's own output",
-    )
+    refuse_first(rises < 0, "{}: decreases from {} to {}, {}", name, values, values[1:], order)
+    too_fast = rises > MAX_BYTES_PER_S * np.maximum(steps_s, 1e-3) + 1e7
+    says = "{}: rises by {} in {:g} s, faster than any link; give the tool's own output"
+    refuse_first(too_fast, says, name, rises, steps_s)
 
 
 def _from_first_data(

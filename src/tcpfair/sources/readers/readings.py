@@ -96,11 +96,19 @@ def usual_spacing(times_s: Floats) -> tuple[float, bool]:
     return usual_s, bool(even.mean() >= _EVEN_SHARE and (even & (multiples == 1)).mean() >= _USUAL_SHARE)
 
 
-def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[Floats, Floats, Gaps]:
+def half_digit(number: str) -> float:
+    """Slightly more than half of the last digit of a printed number without exponent."""
+    return 0.51 * 10.0 ** -len(number.partition(".")[2])
+
+
+def from_intervals(
+    starts_s: Floats, ends_s: Floats, in_bytes: Floats, touch_s: float = 0.0
+) -> tuple[Floats, Floats, Gaps]:
     """Times, running totals and gaps of intervals in order, each with its bytes; NaN bytes were not observed.
 
-    Intervals may touch; if one begins after the end of the one before, the time in between is a gap, in which the total
-    stays. Unobserved intervals at the beginning and at the end are omitted. Shapes (intervals,) in, (readings,) out.
+    Intervals may touch; if one begins more than ``touch_s`` after the end of the one before, the time in between is a gap,
+    in which the total stays. Unobserved intervals at the beginning and at the end are omitted. Shapes (intervals,) in,
+    (readings,) out.
     """
     seen = np.flatnonzero(~np.isnan(in_bytes))
     if not len(seen):
@@ -109,7 +117,7 @@ def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[
     totals = np.cumsum(in_bytes)
     is_gap = np.empty(len(seen), dtype=bool)
     is_gap[0] = True  # the first interval needs its own beginning as well
-    is_gap[1:] = starts_s[1:] > ends_s[:-1]
+    is_gap[1:] = starts_s[1:] - ends_s[:-1] > touch_s
     at = np.flatnonzero(is_gap)
     before = np.concatenate([[0.0], totals[:-1]])
     times_s = np.insert(ends_s, at, starts_s[at])

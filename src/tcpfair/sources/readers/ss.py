@@ -37,8 +37,8 @@ import pyarrow.compute as pc
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Floats, Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.observed import Floats, Observed
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
@@ -270,7 +270,7 @@ class _Log:
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
             local, peer, told = (part.decode(errors="replace") for part in key)
-            self.sockets[key] = self.store.socket(Socket(end_of(local)[1], end_of(peer)[1], told))
+            self.sockets[key] = self.store.socket(polled.socket_of(local, peer, told))
         return self.sockets[key]
 
     def _poll(self, socket: int) -> int:
@@ -292,14 +292,12 @@ class _Log:
         texts = pa.array([b" ".join(b"".join(text).split()).decode("latin-1") for text in texts])
         for name in (*dict.fromkeys(name for name, *_ in _FIELDS.values()), *_AFTER_ALGORITHM):
             twice = pc.count_substring(texts, f" {name}:").to_numpy() > 1
-            refuse_first(twice, lambda i, name=name: f"{name}: twice for the socket in line {lines[i]}; {ADVICE}")
+            refuse_first(twice, "{}: twice for the socket in line {}; {}", name, lines, ADVICE)
         shown = {key: _numbers(texts, *field, lines) for key, field in _FIELDS.items()}
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # SYN and FIN are acknowledged but not counted as sent, nor is data that a repaired socket sent before
-        refuse_first(
-            (acked > sent + 65_536) & (sent >= 0),
-            lambda i: f"bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output",
-        )
+        says = "bytes_acked: {} of {} bytes_sent in line {}; give the tool's own output"
+        refuse_first((acked > sent + 65_536) & (sent >= 0), says, acked, sent, lines)
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
@@ -334,12 +332,11 @@ def _numbers(texts: pa.StringArray, name: str, form: str, largest: float, lines:
     told = _extracted(texts, rf" {name}:(?P<found>\S*)")
     found = _extracted(told, form)
     is_wrong = pc.and_(told.is_valid(), found.is_null()).to_numpy(zero_copy_only=False)
-    refuse_first(
-        is_wrong, lambda i: f"{name}: {told[i].as_py()[:20]!r} in line {lines[i]} is not a number that ss writes"
-    )
+    for i in np.flatnonzero(is_wrong)[:1]:
+        raise InputError(f"{name}: {told[i].as_py()[:20]!r} in line {lines[i]} is not a number that ss writes")
     numbers = found.cast(pa.float64() if form.startswith(_REAL) else pa.int64()).fill_null(-1).to_numpy()
-    most = f"is not between 0 and {largest:g}"
-    refuse_first(numbers > largest, lambda i: f"{name}: {numbers[i]} in line {lines[i]} {most}")
+    says = "{}: {} in line {} is not between 0 and {:g}"
+    refuse_first(numbers > largest, says, name, numbers, lines, largest)
     return numbers
 
 
@@ -412,9 +409,9 @@ def _spread(times_s: Floats) -> Floats:
     begin = np.flatnonzero(np.r_[True, np.diff(times_s) != 0])
     counts = np.diff(np.r_[begin, len(times_s)])
     place = np.arange(len(times_s)) - np.repeat(begin, counts)
-    usual = max(float(np.median(counts[1:-1])) if len(counts) > 2 else float(counts.max()), 1.0)
+    usual = float(np.median(counts[1:-1])) if len(counts) > 2 else float(counts.max())
     shares = np.repeat(np.maximum(counts, usual), counts)  # the last second may be cut
-    first = place + (np.maximum(usual - counts[0], 0) if len(counts) > 1 else 0)  # and the first begun late
+    first = place + np.maximum(usual - counts[0], 0)  # and the first begun late
     place = np.where(np.arange(len(times_s)) < counts[0], first, place)
     return times_s + place / shares
 

@@ -90,19 +90,18 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
+    names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in columns]
     store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
-        refuse_first(steps_s < 0, lambda i, at=table.index: f"t: must increase from row to row (line {at[i]}); {later}")
+        refuse_first(steps_s < 0, "t: must increase from row to row (line {}); {}", table.index, later)
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
-        names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]
-        number, keys = pd.factorize(pd.MultiIndex.from_frame(table[names]))
-        sockets = np.array([store.socket(_socket(dict(zip(names, key, strict=True)))) for key in keys])
+        sockets = store.sockets_of(table[names], lambda *key: _socket(dict(zip(names, key, strict=True))))
         if "busy_us" in table:
             table["busy_ms"] = table["busy_us"] // US_PER_MS
-        store.add(table.assign(socket=sockets[number], poll=poll))
+        store.add(table.assign(socket=sockets, poll=poll))
     return store
 
 

@@ -32,11 +32,11 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore, Socket
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_out_of_bounds
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
@@ -117,17 +117,8 @@ class _Log:
         table = table.astype({"t_s": np.float64} | dict.fromkeys(BOUNDS, np.int64))
         refuse_out_of_bounds(table, BOUNDS)
         nxt, una = (np.array([int(text, 16) for text in table[name]]) for name in ("nxt", "una"))
-        codes, keys = table.set_index(["source", "target", "cookie"]).index.factorize()
-        table = table.assign(
-            socket=np.array(
-                [
-                    self.store.socket(Socket(end_of(source)[1], end_of(target)[1], cookie))
-                    for source, target, cookie in keys
-                ]
-            )[codes],
-            una=una,
-            flight=(nxt - una) % 2**32,
-        )
+        sockets = self.store.sockets_of(table[["source", "target", "cookie"]], polled.socket_of)
+        table = table.assign(socket=sockets, una=una, flight=(nxt - una) % 2**32)
         parts = [self._followed(int(number), rows) for number, rows in table.groupby("socket")]
         table = pd.concat(parts).sort_index()
         poll = len(self.store.times_s) + np.arange(len(table))
@@ -150,10 +141,8 @@ class _Log:
         last = self.last.get(number) or rows.iloc[0].to_dict() | _FIRST
         steps = np.diff(una, prepend=last["una"]) % 2**32
         is_late = np.diff(times_s, prepend=last["t_s"]) < -LATE_S
-        for name, is_back in (("snd_una", steps >= 2**31), ("time", is_late)):
-            for row in np.flatnonzero(is_back)[:1]:
-                order = ", in order of time" if name == "time" else ""
-                raise InputError(f"{name}: runs backwards in line {line[row]}; give one recording{order}")
+        refuse_first(steps >= 2**31, "snd_una: runs backwards in line {}; give one recording", line)
+        refuse_first(is_late, "time: runs backwards in line {}; give one recording, in order of time", line)
         acked = last["bytes_acked"] + np.cumsum(steps)
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
         known = _filled(ssthresh, is_set, last["known"])
@@ -184,8 +173,7 @@ class _Log:
 
 def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
     """The latest known value, or ``first``."""
-    place = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
-    return np.where(place >= 0, values[np.maximum(place, 0)], first)
+    return pd.Series(values).where(known).ffill().fillna(first).to_numpy(np.int64)
 
 
 @naming_file
@@ -198,7 +186,10 @@ def read(path: Path, said: Sidecar) -> Observed:
     if not log.store.times_s:
         raise InputError("tcp_probe: no whole line of it; give the tool's own output")
     remarks = _module_rtts(log) if log.is_module else []
-    _drop_receivers_and_twins(log.store)
+    rows = log.store.table()
+    times_s = np.array(log.store.times_s)[rows["poll"]]
+    # of the lines of a socket at one time the last counts
+    log.store.keep(np.append((np.diff(rows["socket"]) != 0) | (np.diff(times_s) > 0), True))
     found = polled.candidates(log.store, said, _states)
     senders = [one for one in found if one.total_bytes[-1] > 0]
     receivers = len(found) - len(senders)
@@ -223,13 +214,6 @@ def _module_rtts(log: _Log) -> list[str]:
         return []
     rows["rtt_us"] = 0
     return ["srtt may be in jiffies or in microseconds and is left out; give rtt_s in trace.yaml"]
-
-
-def _drop_receivers_and_twins(store: PollStore) -> None:
-    """Of lines of a socket at one time the last counts."""
-    rows = store.table()
-    times_s = np.array(store.times_s)[rows["poll"]]
-    store.keep(np.append((np.diff(rows["socket"]) != 0) | (np.diff(times_s) > 0), True))
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:

@@ -29,7 +29,7 @@ from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json, validated
+from tcpfair.sources.readers.text import between, check_increasing, located, read_csv, read_json, validated
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 NAME = "testbed"
@@ -49,7 +49,7 @@ QUEUE_COLUMNS = {  # type, least and largest value
 }
 
 Positive = Annotated[float, Field(gt=0, le=1e13, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, le=1e13, allow_inf_nan=False)]
+NonNegative = between(float, 0, 1e13, allow_inf_nan=False)
 
 
 class Meta(BaseModel):
@@ -61,9 +61,9 @@ class Meta(BaseModel):
     start: list[NonNegative]
     dur: Annotated[float, Field(gt=0, le=86_400)]
     bottleneck: Literal["tbf", "wire"]
-    ovh: Annotated[int, Field(ge=0, le=1000)]
+    ovh: between(int, 0, 1000)
     buf_bytes: Positive
-    t0: Annotated[float, Field(ge=0, le=1e11)]
+    t0: between(float, 0, 1e11)
     kernel: str
 
     @model_validator(mode="after")

@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 from pandas.errors import ParserWarning
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
@@ -199,10 +199,21 @@ def validated(model: type[Model], values: object, where: object) -> Model:
         raise InputError(str(one_line(error, str(where)))[:MAX_MESSAGE]) from None
 
 
-def refuse_first(odd: ArrayLike, says: Callable[[int], str], lines: Sequence[int] | None = None) -> None:
-    """Raise InputError with the text of ``says`` for the first row where ``odd`` is true, after its line if available."""
+def between(kind: type, least: float, most: float, **more: Any) -> Any:
+    """The type of a field that holds a number between two bounds, with ``more`` arguments of pydantic's Field."""
+    return Annotated[kind, Field(ge=least, le=most, **more)]
+
+
+def refuse_first(odd: ArrayLike, says: str, *values: Any, lines: Sequence[int] | None = None) -> None:
+    """Raise InputError for the first row where ``odd`` is true, after its line if available.
+
+    ``says`` is a format for ``values``: of a column its value in this row, of a text 40 characters; others as they are.
+    """
     for row in np.flatnonzero(odd)[:1]:
-        raise InputError(f"line {lines[row]}: {says(row)}" if lines is not None else says(row))
+        cells = [value if np.ndim(value) == 0 else np.asarray(value, dtype=object)[row] for value in values]
+        columns = zip(values, cells, strict=True)
+        shown = [cell[:40] if cell is not value and isinstance(cell, str) else cell for value, cell in columns]
+        raise InputError(("" if lines is None else f"line {lines[row]}: ") + says.format(*shown))
 
 
 @contextlib.contextmanager
@@ -310,11 +321,10 @@ def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[floa
 
     Lines are numbered by the column ``line``, or by the index of a table without it.
     """
+    line = table.get("line", table.index)
     for name, (least, most) in bounds.items():
-        for row in np.flatnonzero(~table[name].between(least, most))[:1]:  # NaN is not between either
-            line = table["line"].iloc[row] if "line" in table else table.index[row]
-            value = str(table[name].iloc[row])[:40]
-            raise InputError(f"{name}: {value} in line {line} is not between {least:g} and {most:g}")
+        wrong = ~table[name].between(least, most)  # NaN is not between either
+        refuse_first(wrong, "{}: {} in line {} is not between {:g} and {:g}", name, table[name], line, least, most)
 
 
 def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str]) -> None:
@@ -335,13 +345,11 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
     A last line without its end is omitted and noted in ``cut``, or refused without that list.
     """
     for line, block in line_blocks(path, size_bytes):
-        whole, newline, rest = block.rpartition(b"\n")
-        end = line + block.count(b"\n")
-        if newline:
-            yield np.arange(line, end), (whole + newline).replace(b"\r\n", b"\n")
-        if rest.strip() and cut is None:
-            raise InputError(f"{path}: line {end}: cut; give the whole file")
-        if rest.strip():
+        if block.endswith(b"\n"):
+            yield np.arange(line, line + block.count(b"\n")), block.replace(b"\r\n", b"\n")
+        elif block.strip() and cut is None:
+            raise InputError(f"{path}: line {line}: cut; give the whole file")
+        elif block.strip():
             cut.append("the file ends within a line, which is left out")
 
 

@@ -13,6 +13,7 @@ evaluates the packets. Source: tshark(1) and the display filter reference, Wires
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -154,9 +155,8 @@ class _Table:
         self.counts[frames.NOT_TCP] += (~is_tcp).sum()
         self.counts[frames.DAMAGED] += (is_tcp & several).sum()
         table, has = table[is_tcp & ~several], has[is_tcp & ~several]
-        refuse_first(
-            ~has.all(axis=1), lambda i: f"{has.columns[~has.iloc[i]][0]}: empty; a packet of TCP has it", has.index
-        )
+        empty = has.columns[has.to_numpy().argmin(axis=1)]
+        refuse_first(~has.all(axis=1), "{}: empty; a packet of TCP has it", empty, lines=has.index)
         packets = np.zeros(len(table), frames.PACKET)
         packets["number"] = table.index - 1
         packets["window"] = 65_535  # not known to be closed
@@ -186,11 +186,8 @@ class _Table:
     def _numbers(self, cells: pd.Series, most: float) -> pd.Series:
         """Cells as numbers from 0 to ``most``, empty ones as 0."""
         values = pd.to_numeric(cells.where(cells != "", "0"), errors="coerce").astype(np.float64)
-        refuse_first(
-            ~values.between(0, most),
-            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not between 0 and {most:g}; give tshark's own numbers",
-            cells.index,
-        )
+        says = "{}: {!r} is not between 0 and {:g}; give tshark's own numbers"
+        refuse_first(~values.between(0, most), says, cells.name, cells, most, lines=cells.index)
         return values
 
     def _whole(self, cells: pd.Series, most: int) -> np.ndarray:
@@ -198,11 +195,8 @@ class _Table:
         texts = cells[cells.str.startswith("0x")].unique()
         decimal = {text: str(int(text, 16)) for text in texts if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
         values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
-        refuse_first(
-            values % 1 > 0,
-            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not a whole number; give tshark's own numbers",
-            cells.index,
-        )
+        says = "{}: {!r} is not a whole number; give tshark's own numbers"
+        refuse_first(values % 1 > 0, says, cells.name, cells, lines=cells.index)
         return values.astype(np.int64).to_numpy()
 
     def _halves(self, table: pd.DataFrame, side: int) -> np.ndarray:
@@ -213,18 +207,15 @@ class _Table:
         codes, texts = pd.factorize(cells)
         halves = [_half(text) for text in texts]
         is_bad = np.array([half is None for half in halves], bool)[codes]
-        name = self.addresses[0][side]
-        refuse_first(
-            is_bad, lambda i: f"{name}: {cells.iloc[i][:40]!r} is not an address; give tshark's own", cells.index
-        )
+        says = "{}: {!r} is not an address; give tshark's own"
+        refuse_first(is_bad, says, self.addresses[0][side], cells, lines=cells.index)
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
 
 def _half(text: str) -> tuple[int, int] | None:
-    """The two halves of an address; None for an invalid one."""
+    """The two halves of an address as in `frames.PACKET`; None for an invalid one."""
     try:
-        found = ip_address(text)
+        packed = ip_address(text).packed
     except ValueError:
         return None
-    value = int(found) if found.version == 6 else 0xFFFF << 32 | int(found)
-    return frames.signed64(value >> 64), frames.signed64(value)
+    return struct.unpack(">qq", (bytes(10) + b"\xff\xff" + packed)[-16:])
