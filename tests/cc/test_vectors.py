@@ -12,6 +12,7 @@ import csv
 import importlib
 import inspect
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -35,6 +36,8 @@ ACTIONS = {
     "round": "on_round",
     "every_ack": "on_every_ack",
 }
+# the cases that are tests of equations
+NAMED = re.findall(r"::test_vector\[(\w+): (.+)\]", (FOLDER.parents[1] / "data" / "equations.yaml").read_text())
 every_algorithm = pytest.mark.parametrize("name", algorithms())
 
 
@@ -121,6 +124,11 @@ def wrong(name: str, case: str, **params: float) -> dict[str, tuple[float, float
 @every_algorithm
 def test_vectors(name):
     assert {case: off for case in read(name) if (off := wrong(name, case))} == {}
+
+
+@pytest.mark.parametrize("name, case", [pytest.param(*named, id=": ".join(named)) for named in NAMED])
+def test_vector(name, case):
+    assert wrong(name, case) == {}
 
 
 def test_every_algorithm_has_a_file_and_every_file_an_algorithm():
