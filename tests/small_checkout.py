@@ -22,7 +22,7 @@ from tcpfair.files.layout import (
 )
 from tcpfair.files.manifest import file_hash
 from tcpfair.papers.expand import RunSpec
-from tcpfair.papers.papers import Config
+from tcpfair.papers.papers import Config, load_yaml
 from tcpfair.runs import outputs, record, store, trace
 from tcpfair.runs.record import Record
 from tcpfair.verdicts import ledger
@@ -214,12 +214,12 @@ def make_compared(root: Path) -> Layout:
     """Configuration of the five papers, almost without experiments, and the shipped data that results are compared with."""
     files = {}
     for paper in PAPERS:
-        config = yaml.safe_load((ROOT / f"config/papers/{paper}.yaml").read_text())
+        config = load_yaml(ROOT / f"config/papers/{paper}.yaml")
         kept = KEPT.get(paper, [])
         config["experiments"] = {name: config["experiments"][name] for name in kept}
         for exhibit in config["exhibits"]:
             exhibit["experiments"] = [name for name in exhibit.get("experiments", []) if name in kept]
-        files[f"config/papers/{paper}.yaml"] = yaml.safe_dump(config, sort_keys=False)
+        files[f"config/papers/{paper}.yaml"] = yaml.dump(config, Dumper=yaml.CSafeDumper, sort_keys=False)
     put(root, files, copied=COMPARED)
     sums = {name: sha for name, sha in listed(ROOT / "data").items() if (root / "data" / name).is_file()}
     (root / "data" / CHECKSUMS).write_text("".join(f"{sha}  {name}\n" for name, sha in sums.items()))

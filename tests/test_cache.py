@@ -6,7 +6,6 @@ import importlib.util
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tcpfair import jit
 from tcpfair.web import wasm
+from tests.commands import succeed
 
 SOURCE = "from tcpfair.jit import jit_cached\n\n@jit_cached\ndef plus(x): return x + {}\n"
 
@@ -185,10 +185,7 @@ def test_a_damaged_engine_gives_the_same_bits(tmp_path):
     asks = f"{imports}; print(digest(dumbbell({{}}), 1))"
 
     def run() -> tuple[str, str]:
-        environment = {**os.environ, "TCPFAIR_CACHE": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "-c", asks], env=environment, capture_output=True, text=True, check=True, timeout=600
-        )
+        done = succeed(sys.executable, "-c", asks, TCPFAIR_CACHE=str(tmp_path))
         return done.stdout, done.stderr
 
     first = run()

@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tcpfair.runs import reach
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "tcpfair"
@@ -65,13 +63,19 @@ def part_of(module: Path) -> str:
 
 
 @cache
+def nodes(module: Path) -> list[ast.AST]:
+    """All nodes of a module's syntax tree."""
+    return list(ast.walk(ast.parse(module.read_text())))
+
+
+@cache
 def imports(module: Path) -> frozenset[str]:
     """Dotted names of all that a module imports, anywhere in it; ``from a import b`` counts as ``a.b``.
 
     Imports for type checkers alone, which nothing runs, count as well.
     """
     found = set()
-    for node in ast.walk(ast.parse(module.read_text())):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -95,22 +99,21 @@ def name_of(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_imports_point_downwards(module):
-    part = part_of(module)
-    assert part in MAY_IMPORT, f"{part}: a new part of the package; say in MAY_IMPORT what it may import"
-    allowed = MAY_IMPORT[part] | ({part} if (PACKAGE / part).is_dir() else set())
-    assert own(module) <= allowed, f"{name_of(module)} imports {sorted(own(module) - allowed)}"
+def test_imports_point_downwards():
+    parts = {part_of(module) for module in MODULES}
+    assert parts <= MAY_IMPORT.keys(), "a new part of the package; say in MAY_IMPORT what it may import"
+    allowed = {part: MAY_IMPORT[part] | ({part} if (PACKAGE / part).is_dir() else set()) for part in parts}
+    upwards = {name_of(module): own(module) - allowed[part_of(module)] for module in MODULES}
+    assert {name: parts for name, parts in upwards.items() if parts} == {}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_third_party_packages_stay_where_they_belong(module):
-    used = third_party(module)
-    assert "snakemake" not in used
-    if part_of(module) != "exhibits":
-        assert not used & DRAWING
-    if part_of(module) in THIRD_PARTY:
-        assert used <= THIRD_PARTY[part_of(module)]
+def test_third_party_packages_stay_where_they_belong():
+    strays = {}
+    for module in MODULES:
+        used, part = third_party(module), part_of(module)
+        forbidden = {"snakemake"} | (set() if part == "exhibits" else DRAWING)
+        strays[name_of(module)] = (used & forbidden) | (used - THIRD_PARTY.get(part, used))
+    assert {name: packages for name, packages in strays.items() if packages} == {}
 
 
 def test_no_import_leads_back():
@@ -122,11 +125,15 @@ def test_no_import_leads_back():
         left = {part: below for part, below in left.items() if part not in bottom}
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if part_of(m) in ("metrics", "models")], ids=name_of)
-def test_metrics_and_models_open_no_files(module):
-    calls = (node.func for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call))
-    names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
-    assert not names & FILES
+def test_metrics_and_models_open_no_files():
+    functions = {
+        (name_of(module), getattr(node.func, "attr", getattr(node.func, "id", "")))
+        for module in MODULES
+        if part_of(module) in ("metrics", "models")
+        for node in nodes(module)
+        if isinstance(node, ast.Call)
+    }
+    assert [(name, function) for name, function in functions if function in FILES] == []
 
 
 def test_only_the_comparison_reads_what_is_printed():
@@ -134,7 +141,7 @@ def test_only_the_comparison_reads_what_is_printed():
     named = {
         name_of(module)
         for module in MODULES
-        for node in ast.walk(ast.parse(module.read_text()))
+        for node in nodes(module)
         if isinstance(node, ast.Constant) and node.value == "published"
     }
     assert named <= {"verdicts/printed.py", "files/checksums.py", "workflow/plan.py"}  # watch or check its bytes

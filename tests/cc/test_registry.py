@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +20,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.papers import load_paper
 from tcpfair.workflow.plan import check_algorithms
+from tests.commands import succeed
 from tests.small_checkout import edit
 
 every_algorithm = pytest.mark.parametrize("name", algorithms())
@@ -151,14 +150,8 @@ print(json.dumps({
 
 def experiment(source: Path, cache: Path, *names: str) -> dict:
     """Run EXPERIMENT in a fresh process on the package below ``source``."""
-    done = subprocess.run(
-        [sys.executable, "-c", EXPERIMENT, *names],
-        env=os.environ | {"PYTHONPATH": str(source), "TCPFAIR_CACHE": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    places = {"PYTHONPATH": str(source), "TCPFAIR_CACHE": str(cache)}
+    return json.loads(succeed(sys.executable, "-c", EXPERIMENT, *names, **places).stdout)
 
 
 @pytest.mark.slow

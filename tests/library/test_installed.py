@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.commands import ROOT, succeed
+
 CORE = {"numpy", "numba", "llvmlite", "pydantic"}
 ELSEWHERE = {"pandas", "pyarrow", "matplotlib", "seaborn", "IPython", "xarray", "snakemake", "jinja2"}
 # numba imports SciPy and PyYAML where they are installed, and does without
@@ -21,44 +22,32 @@ sys.modules["scipy"] = sys.modules["yaml"] = None
 from tcpfair import compare, flow, ruler, simulate
 r = simulate(flow("cubic", rtt_ms=20), flow("reno", rtt_ms=80), rate_mbps=10, duration_s=10)
 r.jfi, r.nru_db, r.harm, r.harm_in_delay, r.ruler("max_min"), r.digest, r.to_json(), r.but(seed=range(3)).jfi
-{more}
-print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
+print(*sys.modules)
+r.plot()._repr_png_()
+print(*sys.modules)
 """
 
 
-def imported(more: str = "") -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", USED.format(more=more)], capture_output=True, text=True, check=True, timeout=300
+def test_the_core_imports_no_more_than_it_requires_and_drawing_adds_matplotlib_alone():
+    core, drawing = (
+        {name.partition(".")[0] for name in line.split()}
+        for line in succeed(sys.executable, "-c", USED).stdout.splitlines()
     )
-    return set(done.stdout.split())
-
-
-def test_the_core_imports_no_more_than_it_requires():
-    names = imported()
-    assert names >= CORE
-    assert not names & ELSEWHERE
-
-
-def test_drawing_adds_matplotlib_alone():
-    assert imported("r.plot()._repr_png_()") & ELSEWHERE == {"matplotlib"}
+    assert core >= CORE
+    assert not core & ELSEWHERE
+    assert drawing & ELSEWHERE == {"matplotlib"}
 
 
 def test_the_package_itself_is_imported_at_once():
     """All modules of the project import it."""
     code = "import sys, tcpfair; print(sorted(name for name in sys.modules if name.partition('.')[0] in ('tcpfair', 'numpy')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['tcpfair']\n"
+    assert succeed(sys.executable, "-c", code).stdout == "['tcpfair']\n"
 
 
 @pytest.mark.slow  # downloads the core's packages and compiles the engine
 def test_a_wheel_works_in_an_empty_environment(tmp_path):
     uv = Path(sys.executable).with_name("uv")
-    built = subprocess.run(
-        [uv, "build", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", tmp_path, ROOT],
-        capture_output=True,
-        text=True,
-    )
-    assert built.returncode == 0, built.stderr
+    succeed(uv, "build", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("tcpfair-*.whl")
     venv.create(tmp_path / "empty", with_pip=False)
     python = tmp_path / "empty" / "bin" / "python"

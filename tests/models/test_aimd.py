@@ -141,26 +141,17 @@ EXACT_T2_S = {
 
 @pytest.mark.parametrize(("protocol", "reference_rtt_s", "follow_queue"), CASES)
 @pytest.mark.parametrize("rtt_s", [0.04, 0.08])
-class TestExactModel2:
-    def test_t2(self, protocol, reference_rtt_s, follow_queue, rtt_s):
-        t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, reference_rtt_s, follow_queue=follow_queue)
-        expected = EXACT_T2_S[protocol, follow_queue][0 if rtt_s == 0.04 else 1]
-        assert t2_s == pytest.approx(expected, abs=0.001)
-
-    def test_the_window_overflows_the_buffer_at_t2(self, protocol, reference_rtt_s, follow_queue, rtt_s):
-        t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, reference_rtt_s, follow_queue=follow_queue)
-        t_s = np.array([0.0, t2_s])
-        cwnd = aimd.exact_model2_cwnd_pkts(protocol, t_s, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
-        np.testing.assert_allclose(cwnd, [B * rtt_s, B * rtt_s + S], rtol=1e-6)
-
-    def test_the_window_solves_the_growth_equation(self, protocol, reference_rtt_s, follow_queue, rtt_s):
-        h = 1e-3
-        t_s = np.array([5.0 - h, 5.0, 5.0 + h])
-        before, cwnd, after = aimd.exact_model2_cwnd_pkts(
-            protocol, t_s, rtt_s, B, reference_rtt_s, follow_queue=follow_queue
-        )
-        growth_pps = aimd.window_growth_pps(protocol, cwnd, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
-        assert (after - before) / (2 * h) == pytest.approx(growth_pps, rel=1e-3)
+def test_exact_model_2(protocol, reference_rtt_s, follow_queue, rtt_s):
+    """The buffer overflows at t2, and the window solves the growth equation on its way."""
+    reference = {"reference_rtt_s": reference_rtt_s, "follow_queue": follow_queue}
+    t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, **reference)
+    assert t2_s == pytest.approx(EXACT_T2_S[protocol, follow_queue][0 if rtt_s == 0.04 else 1], abs=0.001)
+    h = 1e-3
+    t_s = np.array([0.0, 5.0 - h, 5.0, 5.0 + h, t2_s])
+    start, before, cwnd, after, end = aimd.exact_model2_cwnd_pkts(protocol, t_s, rtt_s, B, **reference)
+    np.testing.assert_allclose([start, end], [B * rtt_s, B * rtt_s + S], rtol=1e-6)
+    growth_pps = aimd.window_growth_pps(protocol, cwnd, rtt_s, B, **reference)
+    assert (after - before) / (2 * h) == pytest.approx(growth_pps, rel=1e-3)
 
 
 def test_reno_slows_down_as_the_queue_grows():

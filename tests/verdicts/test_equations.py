@@ -8,13 +8,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
+from tcpfair.papers.papers import read_yaml
 from tcpfair.verdicts.typeset import typeset, without_roots
-from tests.cc.test_vectors import CASES
+from tests.cc.test_vectors import NAMED
 
 ROOT = Path(__file__).parents[2]
-EQUATIONS = yaml.safe_load((ROOT / "data" / "equations.yaml").read_text())
+EQUATIONS = read_yaml(ROOT / "data" / "equations.yaml")
 # commands of TeX that leave no letter behind
 SILENT = {
     *("mathit", "mathrm", "mathrel", "text", "frac", "left", "right", "sum", "overline", "cdot", "times", "quad"),
@@ -47,8 +47,11 @@ def test_function_exists_and_its_test_calls_it(equation):
 
     path, test = equation["test"].split("::")
     if module.startswith("tcpfair.cc."):
-        assert f"{path}::{test}" in {f"tests/cc/test_vectors.py::test_vector[{case.id}]" for case in CASES}
-        assert test.startswith(f"test_vector[{module.removeprefix('tcpfair.cc.')}: ")
+        (case,) = (case for name, case in NAMED if f"{name}: {case}" in test)  # which is run there
+        assert (path, test) == (
+            "tests/cc/test_vectors.py",
+            f"test_vector[{module.removeprefix('tcpfair.cc.')}: {case}]",
+        )
         return
     tests = {n.name: n for n in ast.parse((ROOT / path).read_text()).body if isinstance(n, ast.FunctionDef)}
     assert test in tests

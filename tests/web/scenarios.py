@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -35,19 +36,15 @@ def every(layout: Layout) -> list[Case]:
     return [*of_papers(layout), *of_algorithms(), *random_dumbbells()]
 
 
-def of_papers(layout: Layout) -> Iterator[Case]:
-    """Every grid point of every experiment for a few seconds; the replicates take turns."""
-    turn = 0
-    for name in PAPERS:
+def of_papers(layout: Layout, papers: Iterable[str] = PAPERS) -> Iterator[Case]:
+    """Every grid point of every experiment for a few seconds, in one replicate, which the experiment's name chooses."""
+    for name in papers:
         paper = load_paper(layout.paper_config(name))
-        for experiment in paper.experiments:
-            points: dict[str, list] = {}
-            for spec in run_specs(paper, experiment):
-                points.setdefault(str(spec.point), []).append(spec)
-            for point, specs in points.items():
-                spec = shorten(specs[turn % len(specs)], SECONDS)
-                turn += 1
-                yield Case(f"{name}/{experiment} {point} {spec.replicate}", spec.seed, finer(spec.scenario))
+        for experiment, values in paper.experiments.items():
+            chosen, values.runs.value = crc32(f"{name}/{experiment}".encode()) % int(values.runs.value), 1
+            for spec in run_specs(paper, experiment, chosen):
+                short = shorten(spec, SECONDS)
+                yield Case(f"{name}/{experiment} {spec.point} {chosen}", spec.seed, finer(short.scenario))
 
 
 def finer(scenario: Scenario) -> Scenario:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from ipaddress import ip_address
 
 SENDER, RECEIVER = ("10.0.0.1", 40_001), ("10.0.0.2", 5201)
 START_S = 1_700_000_000.0
 MSS = 1000
 FIN, SYN, RST, ACK = 1, 2, 4, 16
+address = cache(ip_address)  # of few hosts, and a packet has two
 ETHERNET, RAW, NULL, SLL, SLL2, PPP = 1, 101, 0, 113, 276, 9
 
 
@@ -42,7 +43,7 @@ class Segment:
             self.flags, self.window, 0, 0,
         )  # fmt: skip
         tcp += options + bytes(self.payload_bytes)
-        source, target = ip_address(self.source[0]), ip_address(self.target[0])
+        source, target = address(self.source[0]), address(self.target[0])
         if source.version == 6:
             length = len(self.extensions) + len(tcp) if self.total is None else self.total
             first = 0 if self.extensions else 6
