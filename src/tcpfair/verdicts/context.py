@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig, Value
@@ -38,6 +38,13 @@ class Context:
             raise InputError(f"{self.where(exhibit)}.experiments: its drawing needs {place + 1}")
         name = exhibit.experiments[place]
         return name, self.paper.experiments[name]
+
+    def value(self, name: str) -> Any:
+        """A value of the paper's settings or analysis, as configured; InputError for an unknown one."""
+        known = self.paper.settings | self.paper.analysis
+        if name not in known:
+            raise unknown("value", name, known)
+        return known[name].value
 
     def where(self, exhibit: Exhibit) -> str:
         """Place of an exhibit in the configuration, for messages."""

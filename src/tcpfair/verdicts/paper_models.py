@@ -154,7 +154,7 @@ def maps(paper: PaperConfig) -> Iterator[tuple[str, str, cubic_map.CubicMap]]:
 
 def simulated_paths(context: Context, experiment: str) -> Iterator[tuple[pd.Series, cubic_map.Link, pd.DataFrame]]:
     """Each run, its link, and flow 1's share and both windows at its common losses after slow start."""
-    trace, value = context.trace(experiment), context.paper.analysis_value
+    trace, value = context.trace(experiment), context.value
     losses = trace.events[trace.events["kind"].isin(LOSS_KINDS)].sort_values("t_s", kind="stable")
     by_flow = dict(iter(losses.groupby(["run_id", "flow_id"])))
     rtts_s = trace.flows.set_index(["run_id", "flow_id"])["rtt_s"]
@@ -181,10 +181,10 @@ def predicted(paper: PaperConfig, run: pd.Series, link: cubic_map.Link, path: pd
 
 def example_paths(context: Context, experiments: Sequence[str]) -> pd.DataFrame:
     """Flow 1's share at each common loss of the example runs at the longest RTT: protocol, loss, form, share."""
-    parts, rtt_ms = [], max(context.paper.analysis_value("model_rtt_ms"))
+    parts, rtt_ms = [], max(context.value("model_rtt_ms"))
     for name in experiments:
         for run, link, path in simulated_paths(context, name):
-            example = run["replicate"] == context.paper.analysis_value("example_replicate")
+            example = run["replicate"] == context.value("example_replicate")
             if example and run["synchronised"] and run["rtt_ms"] == rtt_ms and len(path):
                 forms = {ENGINE: path["share"].to_numpy()}
                 forms |= {form: predicted(context.paper, run, link, path, form) for form in READINGS}

@@ -116,6 +116,7 @@ def draw_line(
 def metric_lines(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     metric: str,
@@ -129,15 +130,14 @@ def metric_lines(
 
     ``printed`` is the exhibit with the published values.
     """
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
+    metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
     [column] = numbers.from_runs(metric)
     cells = with_band(column, metrics)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if printed else 5.4)
     if metric == "ratio":
-        low, high = context.paper.analysis_value("fair_ratio")
+        low, high = context.value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
     protocols = protocols_of(experiment)
     half = _APART_FROM_PRINT / 2
@@ -205,9 +205,8 @@ def _printed_points(
 
 
 @drawing()
-def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
+def flow_lines(context: Context, experiment: Experiment, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
-    _, experiment = context.experiment(exhibit)
     flows, total = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
@@ -216,7 +215,7 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
         draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(own), f"{own}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
     x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
-    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
+    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.value("capacity_bps") / BPS_PER_MBPS))
     ax.legend(loc="best")
     return Drawn(figure, note=band_text())
 
@@ -226,13 +225,12 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
 
 @drawing()
 def fairness_panels(
-    context: Context, exhibit: Exhibit, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
+    experiment: Experiment, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
 ) -> Drawn:
     """The throughput of each flow on the left, Jain's index of the means on the right, over the RTT of flow 2.
 
     For the protocols ``beside``, only the index is drawn.
     """
-    _, experiment = context.experiment(exhibit)
     flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     n = len(protocols)
@@ -273,7 +271,7 @@ def kozu2014_fig14(context: Context, numbers: Numbers) -> Drawn:
     RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
     ax.set(ylabel="x", ylim=(0, 1.1))
     ax.legend(loc="upper right")
-    n_runs = int(context.paper.analysis_value("tuning_replicates"))
+    n_runs = int(context.value("tuning_replicates"))
     return Drawn(figure, n_runs=n_runs, note="tuning runs")
 
 
@@ -317,6 +315,7 @@ def value_text(variable: str, value: Any) -> str:
 def sensitivity_lines(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     variable: str,
@@ -328,7 +327,6 @@ def sensitivity_lines(
 
     If the variable is the protocol itself, all are in one column.
     """
-    name, experiment = context.experiment(exhibit)
     together = variable == "protocol"
     protocols, values = protocols_of(experiment), values_of(experiment, variable)
     panels = [None] if together else protocols
@@ -342,7 +340,7 @@ def sensitivity_lines(
     for measure, row in zip(measures, axes, strict=True):
         given = numbers.from_runs(measure.metric)
         column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
-        cells = with_band(column, context.metrics(name).query("flow == @measure.flow"))
+        cells = with_band(column, context.metrics(exhibit.experiments[0]).query("flow == @measure.flow"))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             measure.y_axis.dress_y(ax)
