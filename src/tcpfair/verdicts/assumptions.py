@@ -69,8 +69,6 @@ def as_text(value: Any) -> str:
 def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, str, Value]]:
     """`_PLACE` and the entry of every value, without references to the grid."""
     for paper, config in paper_cfgs.items():
-        for place, value in values_in(config.model_copy(update={"experiments": {}})):
-            yield paper, ALL, place_name(place), as_text(value.value), value
-        for experiment, node in config.experiments.items():
+        for experiment, node in [(ALL, config.model_copy(update={"experiments": {}})), *config.experiments.items()]:
             for place, value in values_in(node):
                 yield paper, experiment, place_name(place), as_text(value.value), value

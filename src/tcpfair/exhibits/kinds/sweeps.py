@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -64,9 +63,7 @@ class Axis(Options):
         ax.set(ylabel=self.label, yscale=self.scale, **({"ylim": self.limits} if self.limits else {}))
         if self.scale == "log":
             far = self.limits is not None and self.limits[1] > _FAR * self.limits[0]
-            ax.yaxis.set_major_locator(LogLocator(subs=(1,) if far else (1, 2, 5)))
-            ax.yaxis.set_major_formatter("{x:g}")
-            ax.yaxis.set_minor_formatter("")
+            style.label_decades(ax.yaxis, (1,) if far else (1, 2, 5))
 
 
 RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
@@ -287,28 +284,31 @@ class Measure(Options):
     printed: str = ""
 
 
-# label of a value, and the factor from the unit of the configuration to that of the label
 _LABELS = {
-    "access_bps": ("{:g} Mb/s", 1e-6),
-    "access_jitter_s": ("{:g} µs", 1e6),
-    "ack_every": ("ACK ratio {:g}", 1),
-    "beta": ("beta {:.2g}", 1),
-    "buffer_bdp": ("{:g} BDP", 1),
-    "hystart": ("HyStart {:g}", 1),
-    "jitter_s": ("{:g} µs", 1e6),
-    "loss_rate": ("loss {:g}", 1),
-    "root": ("root {:g}", 1),
-    "rtt_ms": ("2 against {:g} ms", 1),
-    "rtt_unit_s": ("{:g} s", 1),
-    "rwnd_pkts": ("{:g} packets", 1),
-    "wire_bytes": ("{:g} bytes", 1),
+    "access_bps": "{:g} Mb/s",
+    "access_jitter_s": "{:g} µs",
+    "ack_every": "ACK ratio {:g}",
+    "beta": "beta {:.2g}",
+    "buffer_bdp": "{:g} BDP",
+    "hystart": "HyStart {:g}",
+    "jitter_s": "{:g} µs",
+    "loss_rate": "loss {:g}",
+    "root": "root {:g}",
+    "rtt_ms": "2 against {:g} ms",
+    "rtt_unit_s": "{:g} s",
+    "rwnd_pkts": "{:g} packets",
+    "wire_bytes": "{:g} bytes",
 }
+_FACTORS = {
+    "access_bps": 1e-6,
+    "access_jitter_s": 1e6,
+    "jitter_s": 1e6,
+}  # from the unit of the configuration to the label's
 
 
 def value_text(variable: str, value: Any) -> str:
     """A value of a grid variable for legends and titles."""
-    text, factor = _LABELS.get(variable, ("{}", None))
-    return text.format(value * factor if factor else value)
+    return _LABELS.get(variable, "{}").format(value * _FACTORS[variable] if variable in _FACTORS else value)
 
 
 @drawing()

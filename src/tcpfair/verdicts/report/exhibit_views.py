@@ -42,10 +42,7 @@ def exhibit_views(
             "label": label(exhibit.id),
             "status": row["status"],
             "source": row["source"],
-            # why it is not built; empty if it is
-            "reason": ""
-            if is_built
-            else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
+            "reason": _reason(exhibit, row["status"], found, ledger["run_plan"]),
             "n_runs": found.n_runs if is_built and found else 0,
             "image": relative(layout, image) if image else "",
             "size": size_px(image) if image else None,
@@ -63,10 +60,12 @@ def exhibit_views(
     return [view(exhibit) for exhibit in config.exhibits]
 
 
-def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
-    """Why an exhibit is not built."""
-    if failed:
-        return failed.error or "drawing failed"
+def _reason(exhibit: Exhibit, status: str, found: Record | None, plan: pd.DataFrame) -> str:
+    """Why an exhibit is not built; empty if it is."""
+    if status == "built":
+        return ""
+    if status == "failed" and found:
+        return found.error or "drawing failed"
     of_paper = plan[plan["paper"] == exhibit.id.partition(".")[0]]
     available = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
     missing = [name for name in exhibit.experiments if name not in available]
