@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML
+from IPython.display import HTML, Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -151,8 +151,13 @@ class Findings:
 
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
-    @style.applied()
-    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
+    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Image | str:
+        """`testbed_figure` as an image, or its text."""
+        with style.applied():
+            drawn = self.testbed_figure(paper, hypothesis)
+            return style.as_image(drawn) if isinstance(drawn, Figure) else drawn
+
+    def testbed_figure(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
         """The inferred testbed of a paper: for each assumption the inferred interval within the plausible range.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
