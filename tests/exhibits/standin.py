@@ -1,13 +1,17 @@
 """A checkout with the real configuration and printed numbers, and made-up metrics and traces in place of simulations."""
 
+import json
+import shutil
 from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
+from tcpfair.exhibits.context import Drawn, draw
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import trace
@@ -24,6 +28,23 @@ def context(root: Path, paper: str, source: str = "engine") -> Context:
             (root / name).symlink_to(ROOT / name)
     layout = Layout(root, source)
     return Context(load_paper(layout.paper_config(paper)), layout)
+
+
+def for_recordings(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty checkout at ``root`` with copies of the configuration that users edit; TCPFAIR_ROOT names it."""
+    (root / "config").mkdir()
+    for name in ("config.yaml", "raw.yaml"):
+        shutil.copy(ROOT / "config" / name, root / "config")
+    (root / "Snakefile").touch()
+    for name in ("config/papers", "data"):
+        (root / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("TCPFAIR_ROOT", str(root))
+    return root
+
+
+def record_of(root: Path, name: str, exhibit: str) -> dict:
+    """The record of an exhibit of a recording."""
+    return json.loads(next(root.glob(f"results/raw/**/exhibits/{name}/{exhibit}.json")).read_text())
 
 
 def metrics(
@@ -87,6 +108,11 @@ def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples
         provenance={"paper": into.paper.paper, "experiment": experiment, "grid": list(chosen.grid)},
     )
     put(into, experiment, made)
+
+
+def drawn(context: Context, exhibit: str) -> Drawn:
+    """The drawing of an exhibit, by its id."""
+    return draw(context, context.paper.exhibit(exhibit))
 
 
 def value(drawn, key, metric):

@@ -14,13 +14,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from tcpfair.exhibits import kinds, pages, style  # noqa: F401  (importing the kinds registers them)
-from tcpfair.exhibits.context import draw
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.papers import load_paper
 from tcpfair.verdicts.context import Context
-from tests.exhibits.standin import ROOT
+from tests.exhibits import standin
 
-LAYOUT = Layout(ROOT, "bundled")
+LAYOUT = Layout(standin.ROOT, "bundled")
 SLACK_PX = 2.0
 STEPS = 25  # between two points of a line
 
@@ -104,7 +103,7 @@ def _context(paper):
 def test_a_figure_can_be_read(paper, exhibit_id):
     context = _context(paper)
     with style.applied():
-        drawn = draw(context, context.paper.exhibit(exhibit_id))
+        drawn = standin.drawn(context, exhibit_id)
         note = pages.corner_text("bundled", drawn)
         assert note
         style.corner_note(drawn.output, note)

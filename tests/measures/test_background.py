@@ -72,6 +72,11 @@ def trace(flow1, flow2, others=(), forward=None, reverse=None, events=(), rtts_s
     )
 
 
+def measured(groups, *given, **named):
+    """Metrics of one `trace`."""
+    return measure(trace(*given, **named), config(groups), "pair")
+
+
 def value(metrics, metric, flow=0):
     return metrics.query("metric == @metric and flow == @flow")["value"].item()
 
@@ -108,11 +113,11 @@ def test_each_run_has_a_link_of_its_own():
 
 
 def test_a_link_without_record_has_no_utilisation():
-    assert np.isnan(value(measure(trace(IDLE, IDLE), config(["bottleneck"]), "pair"), "utilisation"))
+    assert np.isnan(value(measured(["bottleneck"], IDLE, IDLE), "utilisation"))
 
 
 def test_rates_are_of_each_flow_in_the_window():
-    metrics = measure(trace([90, 90, 10, 20, 30, 20, 10, 30], IDLE), config(["rates"]), "pair")
+    metrics = measured(["rates"], [90, 90, 10, 20, 30, 20, 10, 30], IDLE)
     assert value(metrics, "throughput_mean", 1) == 20
     assert value(metrics, "rate_largest", 1) == 30
 
@@ -135,8 +140,7 @@ def test_the_ratio_is_of_rates_as_they_are_counted():
 
 
 def test_ratios_count_from_where_both_flows_run():
-    made = trace([90, 90, 90, 90, 60, 40, 40, 20], [0, 0, 0, 0, 10, 20, 30, 40])
-    metrics = measure(made, config(["sharing"]), "pair")
+    metrics = measured(["sharing"], [90, 90, 90, 90, 60, 40, 40, 20], [0, 0, 0, 0, 10, 20, 30, 40])
     assert value(metrics, "throughput_mean", 1) == 40
     assert value(metrics, "fair_ratio") == pytest.approx(25 / 40)
     assert value(metrics, "ratio_at_end") == pytest.approx(30 / 35)  # 60 to 70 in the last two seconds
@@ -159,7 +163,7 @@ def test_each_run_shares_in_its_own_way():
 
 
 def test_flows_that_never_become_fair_have_no_time():
-    metrics = measure(trace([90.0] * 8, [10.0] * 8), config(["sharing"]), "pair")
+    metrics = measured(["sharing"], [90.0] * 8, [10.0] * 8)
     assert np.isnan(value(metrics, "fair_at_s"))
     assert value(metrics, "lead_changes") == 0
 
@@ -172,10 +176,10 @@ def test_background_counts_what_goes_forward_by_role():
         ("web", "forward", [0, 0, 30, 60, 30, 60, 30, 60]),
         ("web", "reverse", [50.0] * 8),
     ]
-    metrics = measure(trace(IDLE, IDLE, others), config(["background"]), "pair")
+    metrics = measured(["background"], IDLE, IDLE, others)
     assert value(metrics, "web_mean") == 45
     assert value(metrics, "long_lived_mean") == 3
-    assert value(measure(trace(IDLE, IDLE), config(["background"]), "pair"), "web_mean") == 0
+    assert value(measured(["background"], IDLE, IDLE), "web_mean") == 0
 
 
 def test_common_losses_are_those_of_the_foreground_in_the_window():
@@ -189,7 +193,7 @@ def test_common_losses_are_those_of_the_foreground_in_the_window():
         (0, 3, 5.00, "loss"),  # of the background
     ]
     others = [("background", "forward", IDLE)]
-    metrics = measure(trace(IDLE, IDLE, others, events=events), config(["synchronisation"]), "pair")
+    metrics = measured(["synchronisation"], IDLE, IDLE, others, events=events)
     assert value(metrics, "shared_losses") == pytest.approx(2 / 4)
     assert value(metrics, "losses_per_flow") == 2
 
@@ -198,7 +202,6 @@ def test_losses_are_common_within_round_trips_of_the_longer_path():
     """1.5 round trips of 200 ms, not of 40 ms; the end of the window still counts."""
     events = [(0, 1, 3.0, "loss"), (0, 2, 3.29, "loss"), (0, 1, 5.0, "loss"), (0, 2, 5.31, "loss")]
     events += [(0, 1, 8.0, "loss"), (0, 2, 8.1, "loss")]  # the second is after it
-    made = trace(IDLE, IDLE, events=events, rtts_s=(0.04, 0.2))
-    metrics = measure(made, config(["synchronisation"]), "pair")
+    metrics = measured(["synchronisation"], IDLE, IDLE, events=events, rtts_s=(0.04, 0.2))
     assert value(metrics, "shared_losses") == pytest.approx(2 / 5)
     assert value(metrics, "losses_per_flow") == 2.5

@@ -1,8 +1,11 @@
 """Metrics of the shipped traces: those of a build by the present code, or measured here and now."""
 
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from tcpfair import measures
 from tcpfair.files.layout import Layout, repository_root
@@ -23,6 +26,18 @@ def config(paper: str) -> PaperConfig:
 def cells(paper: str) -> pd.DataFrame:
     """Its printed results with their cells; a copy is to be changed, not this."""
     return cells_of(config(paper), LAYOUT)
+
+
+def with_rules(root: Path, change: Callable[[dict], None]) -> Layout:
+    """A checkout at ``root`` with the data of the real one, after a change of the rules of ogura's cells."""
+    content = yaml.safe_load((LAYOUT.data / "cells.yaml").read_text())
+    change(content["ogura"])
+    (root / "data").mkdir()
+    for path in LAYOUT.data.iterdir():
+        if path.name != "cells.yaml":
+            (root / "data" / path.name).symlink_to(path)
+    (root / "data" / "cells.yaml").write_text(yaml.safe_dump(content))
+    return Layout(root, "bundled")
 
 
 @cache

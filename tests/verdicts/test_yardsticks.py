@@ -60,12 +60,6 @@ def test_the_null_model_says_the_same_of_each_cell_of_a_table(printed, against):
     assert not number(compared, "bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U")["within"]  # a dash
 
 
-def test_the_null_model_takes_constants(printed):
-    null = null_model(printed, {"throughput_mean": 47, "jfi_mean": 0.9})
-    assert set(null.loc[null["metric"] == "throughput_mean", "value"]) == {47}
-    assert set(null.loc[null["metric"] == "jfi_mean", "value"]) == {0.9}
-
-
 def other_of(papers, of):
     found = other_papers(papers, bundled.LAYOUT)
     return found[found["exhibit"].str.startswith(of)].reset_index(drop=True)

@@ -75,9 +75,9 @@ KINDS: dict[str, Kind] = {}
 def drawing(*, table: bool = False) -> Callable[[Draw], Draw]:
     """Register a function under its own name.
 
-    A kind may have the parameters ``context``, ``exhibit`` and ``numbers`` (from `tcpfair.verdicts.numbers.numbers_of`), and its
-    options as keywords, whose types are checked. A one-off drawing has the name of its exhibit, with ``_`` for the dot:
-    ``ogura_table1``.
+    A kind may have the parameters ``context``, ``exhibit``, ``experiment`` (the exhibit's first) and ``numbers`` (from
+    `tcpfair.verdicts.numbers.numbers_of`), and its options as keywords, whose types are checked. A one-off drawing has the
+    name of its exhibit, with ``_`` for the dot: ``ogura_table1``.
     """
 
     def register(draw: Draw) -> Draw:
@@ -109,6 +109,8 @@ def draw(context: Context, exhibit: Exhibit) -> Drawn:
     """Draw one exhibit and compute its numbers, according to its configuration."""
     kind, options, numbers = kind_of(context, exhibit), read_options(context, exhibit), numbers_of(context, exhibit)
     given = {"context": context, "exhibit": exhibit, "numbers": numbers, **dict(options)}
+    if "experiment" in kind.parameters:
+        _, given["experiment"] = context.experiment(exhibit)
     drawn = kind.draw(**{name: given[name] for name in kind.parameters})
     n_runs = numbers.n_runs if drawn.n_runs is None else drawn.n_runs
     return replace(drawn, numbers=numbers.table, n_runs=n_runs)

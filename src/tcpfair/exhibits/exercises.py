@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from tcpfair.errors import unknown
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness
 from tcpfair.models import aimd, cubic, rtt_fairness
-from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.papers import load_paper
 from tcpfair.units import MS_PER_S
 
 OPEN = "Still open: put your answer in the place of None, and run the cell again."
@@ -24,9 +24,9 @@ class Number:
     """An exercise whose answer is a number."""
 
     truth: Callable[..., float]  # function of what the check is given besides the answer
-    within: float  # relative tolerance
-    slips: tuple[tuple[Callable[..., float], str], ...] = ()  # answers from common mistakes, with a hint for each
-    hint: str = ""
+    slips: tuple[tuple[Callable[..., float], str], ...]  # answers from common mistakes, with a hint for each
+    hint: str
+    within: float = 0.01  # relative tolerance
 
     def judge(self, answer: Any, *given: Any) -> str:
         """The reply to an answer."""
@@ -67,25 +67,16 @@ def check(name: str, answer: Any, *given: Any) -> None:
 # --- Answers -----------------------------------------------------------------------------------------------------
 
 
-def _config(paper: str) -> PaperConfig:
-    return load_paper(Layout(repository_root()).paper_config(paper))
-
-
 def _larger_buffer(queue: float = 2.0) -> float:
     """t2 of Reno at 120 ms with twice the buffer of ogura's Model II, over that with the buffer itself.
 
     ``queue`` is the factor of the queue in the mean RTT.
     """
-    paper = _config("ogura")
+    paper = load_paper(Layout(repository_root()).paper_config("ogura"))
     capacity_pps = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
     buffer_pkts = paper.analysis_value("model_buffer_pkts")
     mean_rtts_s = [aimd.average_rtt_s(120 / MS_PER_S, capacity_pps, times * buffer_pkts) for times in (1, queue)]
     return aimd.t2_s(mean_rtts_s[1], 2 * buffer_pkts, 1.0) / aimd.t2_s(mean_rtts_s[0], buffer_pkts, 1.0)
-
-
-def _mean_usage(shares: Sequence[float]) -> float:
-    """U_n in dB of a flow that has these shares of its expected throughput, for equal times."""
-    return float(np.mean(10 * np.log10(shares)))
 
 
 def _k_after_two(fast_convergence: bool = True) -> float:
@@ -119,87 +110,77 @@ def _lacks_a_victim(run: Any) -> str:
 
 EXERCISES: dict[str, Number | Found] = {
     "jfi_of_run": Number(
-        lambda run: float(run.jfi),
-        0.002,
+        lambda run: run.jfi,
         (
             (
-                lambda run: float(run.jfi_of_means),
+                lambda run: run.jfi_of_means,
                 "That is J of the mean goodputs; take J of each second first, then the mean.",
             ),
         ),
         "J of each second: run.goodput_t_mbps has a row for each flow; take the seconds after run.window_s[0].",
+        0.002,
     ),
     "nru_of_run": Number(
-        lambda run: float(run.nru_db[0]),
-        0.005,
+        lambda run: run.nru_db[0],
         (
             (
-                lambda run: float(run.nru_of_mean_db[0]),
+                lambda run: run.nru_of_mean_db[0],
                 "That is the dB of the mean; take the dB of each second first.",
             ),
         ),
         "10 log10(goodput / run.self_mbps) of each second after run.window_s[0], then the mean.",
+        0.005,
     ),
     "alpha_law": Number(
-        lambda: float(rtt_fairness.random_loss_ratio("alpha", 9.0)),
-        0.01,
+        lambda: rtt_fairness.random_loss_ratio("alpha", 9.0),
         ((lambda: 1 / 9, "That is Reno's, whose increment does not depend on the RTT: e is 0. Alpha has e = 1."),),
         "Put e = 1 and the ratio of the RTTs into the law of the last worked result.",
     ),
     "larger_buffer": Number(
         _larger_buffer,
-        0.01,
         ((lambda: _larger_buffer(1.0), "The mean RTT grows as well: twice the buffer is twice the queue."),),
         "Equation 14 has S twice, once in the mean RTT.",
     ),
     "jfi_of_turns": Number(
-        lambda: float(np.mean([fairness.jfi([94.0, 0.0]), fairness.jfi([0.0, 94.0])])),
-        0.01,
+        lambda: np.mean([fairness.jfi([94.0, 0.0]), fairness.jfi([0.0, 94.0])]),
         ((lambda: 1.0, "That is the index of the means. The printed one is the mean of J(t)."),),
         "J of each second first. In each second one of two flows has everything.",
     ),
     "u_of_swings": Number(
-        lambda: _mean_usage([0.5, 1.5]),
-        0.01,
-        ((lambda: 10 * float(np.log10((0.5 + 1.5) / 2)), "That is U of the mean. Take the dB of each second first."),),
+        lambda: np.mean(10 * np.log10([0.5, 1.5])),
+        ((lambda: 10 * np.log10((0.5 + 1.5) / 2), "That is U of the mean. Take the dB of each second first."),),
         "The mean of 10 log10(0.5) and 10 log10(1.5).",
     ),
     "share_of_jfi": Number(
-        lambda: (1 - float(np.sqrt(1 / 0.8 - 1))) / 2,
-        0.01,
+        lambda: (1 - np.sqrt(1 / 0.8 - 1)) / 2,
         (
             (lambda: 1 - 0.8, "J is not one minus the share: write J with the shares s and 1 - s."),
-            (lambda: (1 + float(np.sqrt(1 / 0.8 - 1))) / 2, "That is the share of the larger flow."),
+            (lambda: (1 + np.sqrt(1 / 0.8 - 1)) / 2, "That is the share of the larger flow."),
         ),
         "With shares s and 1 - s, J = 1 / (2 (s^2 + (1 - s)^2)). Solve it for s.",
     ),
     "victims": Number(
-        lambda: float(np.mean([-3.0, -5.0])),
-        0.01,
-        ((lambda: float(np.mean([1.0, -3.0, -5.0])), "That is U_N, the mean of all flows."),),
+        lambda: np.mean([-3.0, -5.0]),
+        ((lambda: np.mean([1.0, -3.0, -5.0]), "That is U_N, the mean of all flows."),),
         "Only the flows below 0 dB count.",
     ),
     "k_after_two": Number(
         _k_after_two,
-        0.01,
         ((lambda: _k_after_two(False), "That is without fast convergence (equation 4)."),),
         "The second loss comes below W_max, so W_max becomes (2 - beta) / 2 of 900. The window starts from (1 - beta) of 900.",
     ),
     "k_at_rtt": Number(
-        lambda: float(cubic.proposed_k_s(1000.0, 64 / MS_PER_S)),
-        0.01,
-        ((lambda: float(cubic.cubic_k_s(1000.0)), "That is CUBIC's K. The proposal divides it (equation 6)."),),
+        lambda: cubic.proposed_k_s(1000.0, 64 / MS_PER_S),
+        ((lambda: cubic.cubic_k_s(1000.0), "That is CUBIC's K. The proposal divides it (equation 6)."),),
         "K of 1000 packets, divided by the cube root of 64.",
     ),
     "pareto_mean": Number(
         lambda: 1.1 * 133e3 / (1.1 - 1) / 1e6,
-        0.01,
         ((lambda: 133e3 * 2 ** (1 / 1.1) / 1e6, "That is the median. The mean is a m / (a - 1)."),),
         "Without a cut, the last term of the mean is 0: a m / (a - 1).",
     ),
     "common_law": Number(
-        lambda: float(rtt_fairness.synchronised_loss_ratio("reno", 162 / 42)),
-        0.01,
+        lambda: rtt_fairness.synchronised_loss_ratio("reno", 162 / 42),
         ((lambda: 42 / 162, "That is for losses by chance. Flows that lose together have the square."),),
         "1 / k^2, where k is the ratio of the RTTs.",
     ),

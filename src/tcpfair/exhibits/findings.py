@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
-from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
+from tcpfair.runs.ensemble import AS_PRINTED, digits
 from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.verdicts.claims.decision import certainty_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
@@ -70,10 +70,6 @@ class Findings:
     def _stated(self) -> dict[str, Claim]:
         folder = self.layout.data / "claims"
         return {c.id: c for paper in self.claims["paper"].unique() for c in load_claims(folder / f"{paper}.yaml")}
-
-    @cached_property
-    def _words(self) -> EnsembleConfig:
-        return load_ensembles(self.layout.ensemble_config)
 
     # --- Tables --------------------------------------------------------------------------------------------------
 
@@ -219,7 +215,7 @@ class Findings:
     def _label(self, assumption: str) -> str:
         """``a receive window {} packets`` -> ``receive window (packets)``."""
         mark = "\t"
-        name, _, unit = self._words.in_words(assumption, mark).partition(mark)
+        name, _, unit = load_ensembles(self.layout.ensemble_config).in_words(assumption, mark).partition(mark)
         name = name.strip().removeprefix("a ").removeprefix("an ")
         return f"{name} ({unit.strip()})" if unit.strip() else name
 

@@ -12,6 +12,7 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.files.layout import short_id
 from tcpfair.papers.papers import Exhibit
+from tcpfair.verdicts.cell_links import label
 from tcpfair.verdicts.columns import csv_bytes, no_numbers
 
 _CSS = """
@@ -27,14 +28,11 @@ _CSS = """
 .exhibit p { margin: .5em 0; max-width: 52em; }
 """
 _LINE = 60  # letters in the width of a figure
-_NAMES = {"fig": "Figure", "tab": "Table"}
 
 
 def heading(exhibit: Exhibit) -> str:
     """``Figure 8`` or ``Supplement sens_ack``."""
-    short = short_id(exhibit.id)
-    name = _NAMES.get(short[:3]) if exhibit.kind != "supplement" else None
-    return f"{name} {int(short[3:])}" if name else f"Supplement {short}"
+    return f"Supplement {short_id(exhibit.id)}" if exhibit.kind == "supplement" else label(exhibit.id)
 
 
 def corner_text(source: str, drawn: Drawn) -> str:

@@ -184,10 +184,7 @@ class Paper(Board):
 
         Raises InputError for an unknown value.
         """
-        known = self.config.settings | self.config.analysis
-        if name not in known:
-            raise unknown("value", name, known)
-        return known[name].value
+        return self.context.value(name)
 
     def _experiment(self, name: str) -> Experiment:
         experiments = self.context.paper.experiments

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from tcpfair.exhibits import style
 from tcpfair.units import BPS_PER_MBPS
@@ -37,9 +36,7 @@ def draw_scale(costs: pd.DataFrame, labels: Mapping[str, str], over: Mapping[str
         row[0].set_ylabel(title)
     times = axes[0][0]
     times.set_ylim(top=_HEADROOM * costs["ns_per_packet"].max())
-    times.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    times.yaxis.set_major_formatter("{x:g}")
-    times.yaxis.set_minor_formatter(NullFormatter())
+    style.label_decades(times.yaxis)
     for ax, field in zip(axes[-1], fields, strict=True):
         ax.set_xlabel(_AXES[field][0])
     for ax in axes[0]:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from tcpfair.errors import unknown
 from tcpfair.exhibits import style
@@ -121,10 +120,8 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
             ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.15, lw=0)
     if is_log:
         ax.set_xscale("log")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        if max(point[3] for point in rows) < 100 * min(point[3] for point in rows):
-            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter("{x:g}")
+        near = max(point[3] for point in rows) < 100 * min(point[3] for point in rows)
+        style.label_decades(ax.xaxis, (1, 2, 5) if near else (1,))
     ax.set_xlabel(style.plain(panel.x))
     ax.set_title(style.plain(panel.title))
     return rows

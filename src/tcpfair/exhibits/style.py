@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from tcpfair.errors import InputError
@@ -228,6 +230,13 @@ def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, po
         ax.plot(place, edge, ls="", marker=marker, color=color, ms=5, clip_on=False, transform=aside(ax, points))
         look = {"ha": "right", "va": _FROM[side], "color": color, "bbox": PAPER, "zorder": 5}
         note(ax, f"{value:.3g}", (place, edge), (points - 6, 3 * side), **look)
+
+
+def label_decades(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
+    """Plain numbers at these multiples of the powers of ten, on a logarithmic axis."""
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:

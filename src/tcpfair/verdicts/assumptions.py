@@ -50,17 +50,9 @@ def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S)
             runs = held.runs(name)
             packets = round(sum(run.pkts for run in runs))
             trace = held.place(name)
-            rows.append(
-                {
-                    "paper": paper,
-                    "experiment": name,
-                    "runs": len(runs),
-                    "simulated_s": sum(run.duration_s for run in runs),
-                    "packets": packets,
-                    "expected_s": packets / pkts_per_s,
-                    "trace": trace.relative_to(held.layout.root).as_posix() if trace else "",
-                }
-            )
+            simulated_s = sum(run.duration_s for run in runs)
+            place = trace.relative_to(held.layout.root).as_posix() if trace else ""
+            rows.append((paper, name, len(runs), simulated_s, packets, packets / pkts_per_s, place))
     columns = ["paper", "experiment", "runs", "simulated_s", "packets", "expected_s", "trace"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -77,8 +69,6 @@ def as_text(value: Any) -> str:
 def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, str, Value]]:
     """`_PLACE` and the entry of every value, without references to the grid."""
     for paper, config in paper_cfgs.items():
-        for place, value in values_in(config.model_copy(update={"experiments": {}})):
-            yield paper, ALL, place_name(place), as_text(value.value), value
-        for experiment, node in config.experiments.items():
+        for experiment, node in [(ALL, config.model_copy(update={"experiments": {}})), *config.experiments.items()]:
             for place, value in values_in(node):
                 yield paper, experiment, place_name(place), as_text(value.value), value

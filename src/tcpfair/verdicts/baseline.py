@@ -21,7 +21,7 @@ from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import record
 from tcpfair.verdicts.columns import filled
-from tcpfair.verdicts.printed import IDENTITY, NO_VALUE, key_text
+from tcpfair.verdicts.printed import IDENTITY, NO_VALUE, as_number, key_text
 
 RELATIVE = 1e-9  # numbers that differ by no more are equal
 # the usual 95 %: one pair of equal means in twenty differs by more; a higher threshold would hide more changes at 5 runs
@@ -178,17 +178,11 @@ def terminal_lines(layout: Layout, says: Callable[[str], str], shown: int = 10) 
 
 def _moved_text(table: pd.DataFrame) -> str:
     """``2 verdicts flipped, 5 numbers moved since data/expected; 37 changed within their spread``."""
-    kinds = table["what"].str.cat(table["change"], sep=" ").value_counts()
-    words = {
-        "verdict flipped": "verdict{} flipped",
-        "number moved": "number{} moved",
-        "number gone": "number{} gone",
-        "verdict gone": "verdict{} gone",
-    }
-    parts = [f"{n} {text.format('s' if n > 1 else '')}" for kind, text in words.items() if (n := kinds.get(kind, 0))]
-    new = kinds.get("number new", 0) + kinds.get("verdict new", 0)
-    rest = [f"{new} new"] if new else []
-    rest += [f"{n} changed within their spread"] if (n := kinds.get("number within spread", 0)) else []
+    kinds = table.value_counts(["what", "change"])
+    shown = (("verdict", "flipped"), ("number", "moved"), ("number", "gone"), ("verdict", "gone"))
+    parts = [f"{n} {what}{'s' if n > 1 else ''} {change}" for what, change in shown if (n := kinds.get((what, change)))]
+    rest = [f"{new} new"] if (new := (table["change"] == "new").sum()) else []
+    rest += [f"{n} changed within their spread"] if (n := kinds.get(("number", "within spread"))) else []
     return "; ".join([f"{', '.join(parts) or 'nothing'} since data/expected", *rest])
 
 
@@ -211,10 +205,8 @@ def told_apart(*values: str) -> list[str]:
 
 
 def _rounded(value: str, digits: int) -> str:
-    try:
-        return f"{float(value):.{digits}g}"
-    except ValueError:
-        return value or NO_VALUE
+    number = as_number(value)
+    return value or NO_VALUE if isinstance(number, str) else f"{number:.{digits}g}"
 
 
 # --- Accepting ----------------------------------------------------------------------------------------------------

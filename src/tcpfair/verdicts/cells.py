@@ -33,7 +33,7 @@ from tcpfair.verdicts.combine import (
     over_runs,
 )
 from tcpfair.verdicts.measured import Measured, Table, joined
-from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
+from tcpfair.verdicts.printed import PRINTED_COLUMNS, as_number, load_printed, make_key, parse_key, quoted_identity
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
@@ -469,16 +469,9 @@ def _in_grid(grid: Mapping[str, list[Any]], name: str, value: Any, place: str) -
     if name not in grid:
         raise unknown(f"{place}: grid variable", name, grid)
     for known in grid[name]:
-        if known == value or (isinstance(known, int | float) and isinstance(value, str) and _same(known, value)):
+        if known in (value, as_number(value) if isinstance(value, str) else value):
             return known
     raise InputError(f"{place}: {name}={value} is not in the grid: {', '.join(dict.fromkeys(map(str, grid[name])))}")
-
-
-def _same(known: float, text: str) -> bool:
-    try:
-        return float(text) == float(known)
-    except ValueError:
-        return False
 
 
 def scale_of(paper: PaperConfig, name: str | None) -> float:

@@ -19,7 +19,7 @@ from tcpfair.metrics.series import mean_interval, window_mask
 from tcpfair.metrics.spread import share_between_groups
 from tcpfair.models import cubic, cubic_map
 from tcpfair.models.cubic import tuned_x
-from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
 from tcpfair.verdicts.cells import BYTES_PER_MB
@@ -47,8 +47,8 @@ _CURVE_POINTS = 401
 
 def jfi_curve(context: Context) -> pd.DataFrame:
     """Jain's index of two values over their ratio, in the configured range: columns ratio, jfi."""
-    fixed = context.paper.analysis_value("jfi_fixed_rate")
-    low, high = context.paper.analysis_value("jfi_rate_range")
+    fixed = context.value("jfi_fixed_rate")
+    low, high = context.value("jfi_rate_range")
     ratio = np.geomspace(low, high, _CURVE_POINTS) / fixed
     return pd.DataFrame({"ratio": ratio, "jfi": jfi(np.stack([ratio, np.ones_like(ratio)]), axis=0)})
 
@@ -63,7 +63,7 @@ def jfi_range(context: Context, exhibit: Exhibit) -> Columns:
 
 def bdp_mb(context: Context, rtt_ms: float) -> float:
     """The paper's bandwidth-delay product in MB."""
-    return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / BYTES_PER_MB
+    return context.value("capacity_bps") * rtt_ms / MS_PER_S / BITS_PER_BYTE / BYTES_PER_MB
 
 
 @_computes
@@ -125,8 +125,8 @@ def curve_starts(context: Context, exhibit: Exhibit) -> Columns:
 @_computes
 def windows_needed(context: Context, exhibit: Exhibit) -> Columns:
     """The window that the target rate needs at both RTTs, in the units of eq. 10 and eq. 11."""
-    target_bps = context.paper.analysis_value("target_rate_bps")
-    rtts_ms = context.paper.analysis_value("model_rtt_ms")
+    target_bps = context.value("target_rate_bps")
+    rtts_ms = context.value("model_rtt_ms")
     for rtt_ms, unit_bytes, equation in zip(rtts_ms, (1e3, 1e6), ("eq10", "eq11"), strict=True):
         size = cubic.window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / unit_bytes
         key = {"item": f"window for {target_bps / BPS_PER_MBPS:g} Mb/s", "rtt_ms": rtt_ms}
@@ -240,7 +240,7 @@ def map_paths(context: Context, exhibit: Exhibit) -> Columns:
     """Flow 1's share at the last common loss of the example run."""
     paths = paper_models.example_paths(context, exhibit.experiments)
     last = paths.groupby(["protocol", "form"], sort=False)["share"].last().rename("value").reset_index()
-    rtt_ms = max(context.paper.analysis_value("model_rtt_ms"))
+    rtt_ms = max(context.value("model_rtt_ms"))
     yield Column(exhibit.id, "last_share", last, ["protocol", "form"], {"rtt_ms": rtt_ms})
 
 
@@ -252,7 +252,7 @@ TUNED = "Existing method"  # its x is to be tuned for fairness at each RTT (kozu
 def tuned_to(context: Context) -> pd.DataFrame:
     """x(RTT) from `tuned_x`, and the range of x whose fairness is within one standard deviation: columns x, low, high."""
     metrics = context.metrics("existing").query("protocol == @TUNED and metric == 'jfi_of_means'")
-    first = context.paper.analysis_value("tuning_replicates")
+    first = context.value("tuning_replicates")
     runs = metrics[metrics["replicate"] < first].groupby(["rtt_ms", "x"])["value"]
     means, spread = runs.mean().unstack("x").sort_index(), runs.std().unstack("x").sort_index()
     x = pd.Series(tuned_x(means, means.columns), index=means.index)
@@ -274,7 +274,7 @@ def judged_runs(context: Context, experiment: str, metrics: pd.DataFrame) -> pd.
     """Metrics of the runs with the value of the parameter that was tuned on other runs, at each RTT."""
     if "x" not in metrics:
         return metrics
-    x, first = tuned_to(context)["x"], context.paper.analysis_value("tuning_replicates")
+    x, first = tuned_to(context)["x"], context.value("tuning_replicates")
     judged = (metrics["x"] == metrics["rtt_ms"].map(x)) & (metrics["replicate"] >= first)
     return metrics[judged & (metrics["protocol"] == TUNED)].drop(columns="x")
 
@@ -299,7 +299,7 @@ def sampled_loads(context: Context, exhibit: Exhibit) -> pd.DataFrame:
 
 def load_mbps(context: Context, link: pd.DataFrame, run: pd.DataFrame | pd.Series) -> pd.Series:
     """Mb/s of samples of a link, of the bytes that ``utilisation_counts`` selects; ``run`` has the sizes of packets."""
-    of_payload = context.paper.analysis_value("utilisation_counts") == "payload"
+    of_payload = context.value("utilisation_counts") == "payload"
     counted = run["payload_bytes"] / run["wire_bytes"] if of_payload else 1.0
     return counted * mbps(link["forwarded_bytes"], run["sample_s"])
 
@@ -321,7 +321,7 @@ def web_traffic(context: Context, exhibit: Exhibit) -> Columns:
 
     The experiments differ in the number of flows; one may have none.
     """
-    level, rows = context.paper.analysis_value("confidence_level"), []
+    level, rows = context.value("confidence_level"), []
     for place in range(len(exhibit.experiments)):
         name, experiment = context.experiment(exhibit, place)
         metrics = context.metrics(name).query("metric == 'web_mean' and traffic == 'Type II'")
@@ -340,7 +340,7 @@ def web_traffic(context: Context, exhibit: Exhibit) -> Columns:
 
 # --- Distributions --------------------------------------------------------------------------------------------------
 
-_CASES = "ABCDE"
+CASE_LETTERS = "ABCDE"
 
 
 @_computes
@@ -353,12 +353,18 @@ def case_shares(context: Context, exhibit: Exhibit, rule: str = "") -> Columns:
     tuples = system.pivot(index=["rtt_ms", "run_id"], columns="metric", values="value").reindex(columns=names)
     letters = pd.Series(case_letter(tuples[names[0]], tuples[names[1]]), tuples.index)
     groups = list(letters.groupby(level="rtt_ms"))
-    for letter in _CASES:
+    for letter in CASE_LETTERS:
         cells = pd.DataFrame(
             [{"rtt_ms": rtt, "value": float((group == letter).mean()), "n_runs": len(group)} for rtt, group in groups]
         )
         if cells["value"].any():
             yield Column(exhibit.id, f"case_{letter}_share{suffix}", cells, ["rtt_ms"])
+
+
+def points_but_rtt(experiment: Experiment) -> list[dict[str, Any]]:
+    """The points of the grid of an experiment without the RTT."""
+    names = [name for name in experiment.grid if name != "rtt_ms"]
+    return [dict(zip(names, values, strict=True)) for values in product(*(values_of(experiment, n) for n in names))]
 
 
 def phase_runs(metrics: pd.DataFrame, options: Any, point: dict) -> pd.Series:
@@ -388,17 +394,15 @@ def phases(context: Context, exhibit: Exhibit) -> Columns:
         raise InputError(f"{context.where(exhibit)}.options.labels: give one for each of the experiments")
     flow = {"flow": options["flow"]} if options.get("flow") else {}
     _, experiment = context.experiment(exhibit)
-    others = [name for name in experiment.grid if name != "rtt_ms"]
-    cells = []
-    for values in product(*(values_of(experiment, name) for name in others)):
-        point = dict(zip(others, values, strict=True))
+    cells, points = [], points_but_rtt(experiment)
+    for point in points:
         printed = printed_line(context, options.get("printed"), point["protocol"])
         for name, label in zip(exhibit.experiments, options["labels"], strict=True):
             runs = phase_runs(context.metrics(name), options, point)
             share = _rtt_share(runs, options["y_axis"].get("scale") == "log")
             cells.append({**point, "setting": label, **flow, **distribution(runs, printed), "rtt_share": share})
     table = pd.DataFrame(cells)
-    column = Column(exhibit.id, options["metric"], table, [*others, "setting", *flow])
+    column = Column(exhibit.id, options["metric"], table, [*points[0], "setting", *flow])
     yield from with_further(column)
     yield Column(exhibit.id, "rtt_share", table.assign(value=table["rtt_share"], sd=np.nan), column.key)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig, Value
@@ -38,6 +38,13 @@ class Context:
             raise InputError(f"{self.where(exhibit)}.experiments: its drawing needs {place + 1}")
         name = exhibit.experiments[place]
         return name, self.paper.experiments[name]
+
+    def value(self, name: str) -> Any:
+        """A value of the paper's settings or analysis, as configured; InputError for an unknown one."""
+        known = self.paper.settings | self.paper.analysis
+        if name not in known:
+            raise unknown("value", name, known)
+        return known[name].value
 
     def where(self, exhibit: Exhibit) -> str:
         """Place of an exhibit in the configuration, for messages."""
@@ -119,7 +126,9 @@ class Context:
     def printed(self, exhibit_id: str, metric: str) -> pd.DataFrame:
         """Published results of one exhibit and metric: a column for each part of their keys, and ``value``."""
         rows = self.published.query("exhibit == @exhibit_id and metric == @metric and kind == 'result'")
-        parts = [{name: _plain(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]]
+        parts = [
+            {name: printed.as_number(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]
+        ]
         return pd.DataFrame(parts).assign(value=pd.to_numeric(rows["value"], errors="coerce").to_numpy())
 
     def compared(self, numbers: pd.DataFrame) -> pd.DataFrame:
@@ -130,13 +139,6 @@ class Context:
         """Published results that belong to an exhibit, or quote it, with its reproduced numbers."""
         compared = self.compared(numbers)
         return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
-
-
-def _plain(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def protocols_of(experiment: Experiment) -> list[str]:

@@ -201,12 +201,12 @@ def summary_table(
     """
     rows = [
         *(
-            (paper, "", "exhibits", printed.by_category(of, STATUSES))
-            for paper, of in exhibits.groupby("paper", sort=False)["status"]
-        ),
-        *(
-            (p, "", "claims", printed.by_category(of, claims.VERDICTS))
-            for p, of in verdicts.groupby("paper", sort=False)["verdict"]
+            (paper, "", what, printed.by_category(of, categories))
+            for what, table, column, categories in (
+                ("exhibits", exhibits, "status", STATUSES),
+                ("claims", verdicts, "verdict", claims.VERDICTS),
+            )
+            for paper, of in table.groupby("paper", sort=False)[column]
         ),
         *(
             (paper, "", what, printed.count(of, by=by).by_outcome())

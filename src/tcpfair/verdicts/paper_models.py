@@ -44,10 +44,9 @@ class AimdLink:
         rtts_s = tuple(value("model_rtt_s"))
         return cls(B, value("residual_share") * B, value("model_buffer_pkts"), value("rtt_ref_s"), rtts_s)
 
-    @property
-    def full_reference_rtt_s(self) -> float:
-        """RTT of the reference flow with its average queueing delay: RTT + alpha in eq. 15 and 16."""
-        return aimd.average_rtt_s(self.reference_rtt_s, self.B, self.S)
+    def mean_rtt_s(self, rtt_s: float) -> float:
+        """RTT with its average queueing delay: RTT + alpha in eq. 15 and 16."""
+        return aimd.average_rtt_s(rtt_s, self.B, self.S)
 
     def bdp_pkts(self, rtt_s: float) -> float:
         return aimd.bdp_pkts(rtt_s, self.B)
@@ -56,23 +55,22 @@ class AimdLink:
         """Increment per RTT, in Model II at the average RTT."""
         if model == 1:
             return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, self.reference_rtt_s)
-        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
-        return aimd.increment_per_rtt_pkts(protocol.lower(), mean_rtt_s, self.full_reference_rtt_s)
+        rtts_s = (self.mean_rtt_s(rtt_s), self.mean_rtt_s(self.reference_rtt_s))
+        return aimd.increment_per_rtt_pkts(protocol.lower(), *rtts_s)
 
     def time_s(self, protocol: str, rtt_s: float, model: int) -> float:
         """t1 (eq. 8) or t2 (eq. 14)."""
         increment_pkts = self.increment_pkts(protocol, rtt_s, model)
         if model == 1:
             return aimd.t1_s(self.R, rtt_s, increment_pkts)
-        return aimd.t2_s(aimd.average_rtt_s(rtt_s, self.B, self.S), self.S, increment_pkts)
+        return aimd.t2_s(self.mean_rtt_s(rtt_s), self.S, increment_pkts)
 
     def cwnd_pkts(self, protocol: str, rtt_s: float, model: int, t_s: np.ndarray) -> np.ndarray:
         """Window of the model (eq. 11 or 17)."""
         increment_pkts = self.increment_pkts(protocol, rtt_s, model)
         if model == 1:
             return aimd.model1_cwnd_pkts(t_s, rtt_s, self.B, self.R, increment_pkts)
-        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
-        return aimd.model2_cwnd_pkts(t_s, rtt_s, self.B, mean_rtt_s, increment_pkts)
+        return aimd.model2_cwnd_pkts(t_s, rtt_s, self.B, self.mean_rtt_s(rtt_s), increment_pkts)
 
     def exact_t2_s(self, protocol: str, rtt_s: float) -> float:
         """t2 with the instantaneous RTT; k and k' follow the queue."""
@@ -154,7 +152,7 @@ def maps(paper: PaperConfig) -> Iterator[tuple[str, str, cubic_map.CubicMap]]:
 
 def simulated_paths(context: Context, experiment: str) -> Iterator[tuple[pd.Series, cubic_map.Link, pd.DataFrame]]:
     """Each run, its link, and flow 1's share and both windows at its common losses after slow start."""
-    trace, value = context.trace(experiment), context.paper.analysis_value
+    trace, value = context.trace(experiment), context.value
     losses = trace.events[trace.events["kind"].isin(LOSS_KINDS)].sort_values("t_s", kind="stable")
     by_flow = dict(iter(losses.groupby(["run_id", "flow_id"])))
     rtts_s = trace.flows.set_index(["run_id", "flow_id"])["rtt_s"]
@@ -181,10 +179,10 @@ def predicted(paper: PaperConfig, run: pd.Series, link: cubic_map.Link, path: pd
 
 def example_paths(context: Context, experiments: Sequence[str]) -> pd.DataFrame:
     """Flow 1's share at each common loss of the example runs at the longest RTT: protocol, loss, form, share."""
-    parts, rtt_ms = [], max(context.paper.analysis_value("model_rtt_ms"))
+    parts, rtt_ms = [], max(context.value("model_rtt_ms"))
     for name in experiments:
         for run, link, path in simulated_paths(context, name):
-            example = run["replicate"] == context.paper.analysis_value("example_replicate")
+            example = run["replicate"] == context.value("example_replicate")
             if example and run["synchronised"] and run["rtt_ms"] == rtt_ms and len(path):
                 forms = {ENGINE: path["share"].to_numpy()}
                 forms |= {form: predicted(context.paper, run, link, path, form) for form in READINGS}

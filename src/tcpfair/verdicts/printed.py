@@ -118,7 +118,7 @@ class _PrintedNumber(Strict):
         if info.data.get("metric") in _CASE_METRICS:
             if value not in _CASE_LETTERS:
                 raise ValueError(f"'{value}' is not a case letter from A to E")
-        elif not _is_finite_number(value):
+        elif isinstance(number := as_number(value), str) or not math.isfinite(number):
             raise ValueError(f"'{value}' is not a number; a printed '-' is left empty")
         return value
 
@@ -132,11 +132,12 @@ class _PrintedNumber(Strict):
         return quotes
 
 
-def _is_finite_number(text: str) -> bool:
+def as_number(text: str) -> float | str:
+    """The number that a text is, else the text."""
     try:
-        return math.isfinite(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return text
 
 
 def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:

@@ -321,9 +321,8 @@ def clauses_read_as(
     rows = []
     known = set(settings[["id", "hypothesis"]].itertuples(index=False, name=None))
     for paper, own in held.items():
-        plan = config.papers.get(paper) if config else None
-        for name in plan.hypotheses if plan else ():
-            metrics = plan.reading(name).metrics
+        for name, reading in _readings(config, paper).items():
+            metrics = reading.metrics
             _check_metrics(own, metrics, f"config/ensemble.yaml: papers.{paper}.hypotheses.{name}.metrics")
             measured = Measured(registry.metrics_loader(own, further.get(paper)), metrics)
             read = {experiment for experiment, _ in metrics}
@@ -339,6 +338,12 @@ def clauses_read_as(
                     result = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
                     rows.append({**about, "clause": clause.clause_id, **result})
     return pd.DataFrame(rows, columns=CLAUSES)
+
+
+def _readings(config: EnsembleConfig | None, paper: str) -> dict[str, Reading]:
+    """The hypotheses of a paper by name; none in a checkout without ensembles."""
+    plan = config.papers.get(paper) if config else None
+    return {name: plan.reading(name) for name in plan.hypotheses} if plan else {}
 
 
 def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: str) -> None:
@@ -358,17 +363,16 @@ def denied_in_print(
     (``""``), and for each hypothesis that excludes some, without these."""
 
     @cache
-    def readings(paper: str) -> dict[str, Measured]:
-        plan = config.papers.get(paper) if config else None
-        without = {name: plan.reading(name).excluded for name in (plan.hypotheses if plan else ())}
-        without = {AS_PRINTED: []} | {name: numbers for name, numbers in without.items() if numbers}
+    def printed_as(paper: str) -> dict[str, Measured]:
+        readings = _readings(config, paper).items()
+        without = {AS_PRINTED: []} | {name: reading.excluded for name, reading in readings if reading.excluded}
         return {
             name: Measured(printed_metrics(papers[paper], layout, partial(tables.excluded, which=numbers)).__getitem__)
             for name, numbers in without.items()
         }
 
     return lambda claim: {
-        name: _denied(claim, papers[claim.paper], measured) for name, measured in readings(claim.paper).items()
+        name: _denied(claim, papers[claim.paper], measured) for name, measured in printed_as(claim.paper).items()
     }
 
 

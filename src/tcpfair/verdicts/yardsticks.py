@@ -32,19 +32,17 @@ TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
 _LETTERS = ("case", "case_1dp")
 
 
-def null_model(printed: pd.DataFrame, constants: Mapping[str, float] | None = None) -> pd.DataFrame:
+def null_model(printed: pd.DataFrame) -> pd.DataFrame:
     """Numbers of a model that predicts one value for all cells of a table, in the form of `compare`'s ``reproduced``.
 
-    ``printed`` comes from `load_printed`. The value is that of ``constants`` by metric, ``{"throughput_mean": 47,
-    "jfi_mean": 0.9}`` for instance, else the median of the metric over the published table, the best value for such a
-    model. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never predicted.
+    ``printed`` comes from `load_printed`. The value is the median of the metric over the published table, the best value
+    for such a model. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never predicted.
     """
     results = printed[(printed["kind"] == "result") & ~printed["metric"].isin(_LETTERS)]
     parts = []
-    for (_, metric), table in results.groupby(["exhibit", "metric"], sort=False):
-        values = pd.to_numeric(table["value"], errors="coerce")
+    for _, table in results.groupby(["exhibit", "metric"], sort=False):
         if len(table) >= SMALLEST_TABLE:
-            parts.append(table.assign(value=(constants or {}).get(metric, values.median())))
+            parts.append(table.assign(value=pd.to_numeric(table["value"], errors="coerce").median()))
     return _as_numbers(pd.concat(parts) if parts else results.iloc[:0], "null model")
 
 

@@ -24,7 +24,7 @@ def texts(figure):
 )
 def test_networks_are_labelled_from_the_configuration(tmp_path, exhibit, parts):
     context = standin.context(tmp_path, exhibit.split(".")[0])
-    labels = texts(draw(context, context.paper.exhibit(exhibit)).output)
+    labels = texts(standin.drawn(context, exhibit).output)
     assert all(part in labels for part in parts)
 
 
@@ -47,7 +47,7 @@ def test_the_shared_bottleneck_is_drawn_with_its_queue(tmp_path, paper):
 
 def test_the_bottleneck_leads_to_an_only_receiver(tmp_path):
     context = standin.context(tmp_path, "kozu2014")
-    (ax,) = draw(context, context.paper.exhibit("kozu2014.fig1")).output.axes
+    (ax,) = standin.drawn(context, "kozu2014.fig1").output.axes
     assert len(ax.lines) == 2 + 1
     (host,) = [text for text in ax.texts if text.get_text() == "PC3"]
     (bottleneck,) = [line for line in ax.lines if line.get_color() == style.VERMILION]
@@ -58,7 +58,7 @@ def test_labels_follow_a_change_of_the_configuration(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
     settings = context.paper.settings
     settings["capacity_bps"] = settings["capacity_bps"].model_copy(update={"value": 2.5e9})
-    assert "bottleneck: 2.5 Gb/s" in texts(draw(context, context.paper.exhibit("bhatti2008.fig2")).output)
+    assert "bottleneck: 2.5 Gb/s" in texts(standin.drawn(context, "bhatti2008.fig2").output)
 
 
 def test_rates():
@@ -69,7 +69,7 @@ def test_rates():
 @pytest.mark.parametrize("paper", ["bhatti2008", "bhatti2009"])
 def test_range_of_jains_index_is_051_to_1(tmp_path, paper):
     context = standin.context(tmp_path, paper)
-    drawn = draw(context, context.paper.exhibit(f"{paper}.fig1"))
+    drawn = standin.drawn(context, f"{paper}.fig1")
     numbers = drawn.numbers.set_index("metric")["value"]
     assert numbers["jfi_min"] == pytest.approx(0.51, abs=1e-4)
     assert numbers["jfi_max"] == pytest.approx(1)
@@ -82,7 +82,7 @@ def test_time_panels_draw_the_example_run_and_give_the_peaks(tmp_path):
     ramp = np.array([1, 4, 8, 10, 10]) * 1_000_000
     for experiment in ("single", "self"):
         standin.put_trace(context, experiment, lambda point, flow: ramp // flow)
-    drawn = draw(context, context.paper.exhibit("bhatti2009.fig5"))
+    drawn = standin.drawn(context, "bhatti2009.fig5")
     alone = drawn.data.query("panel == 'a' and rtt_ms == 200")
     assert alone["throughput_mbps"].tolist() == [8, 32, 64, 80, 80]
     both = drawn.data.query("panel == 'b'")
@@ -106,7 +106,7 @@ def test_a_flat_panel_says_from_when_its_lines_are_one(tmp_path):
         standin.put_trace(
             context, "single", lambda point, flow, slow=rising: slow if point["rtt_ms"] == 200 else steady
         )
-        (note,) = draw(context, context.paper.exhibit("bhatti2009.fig5")).output.axes[0].texts
+        (note,) = standin.drawn(context, "bhatti2009.fig5").output.axes[0].texts
         assert note.get_text() == text
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import common_losses
 from tcpfair.runs import trace
 from tests.exhibits import standin
@@ -31,7 +30,7 @@ def kozu(tmp_path):
 
 
 def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):
-    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.fig2"))
+    drawn = standin.drawn(kozu, "kozu2014.fig2")
     assert value(drawn, "flow=1;protocol=CUBIC;rtt_ms=4", "throughput_mean") == 450
     assert value(drawn, "protocol=CUBIC;rtt_ms=128", "jfi_of_means") == 0.9
     assert value(drawn, "protocol=CUBIC;rtt_ms=128", "lead") == pytest.approx(3)
@@ -45,7 +44,7 @@ def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):
 
 
 def test_what_stands_beside_has_an_index_only(kozu):
-    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.fig8"))
+    drawn = standin.drawn(kozu, "kozu2014.fig8")
     _, right = drawn.output.axes
     labels = [text.get_text() for text in right.get_legend().get_texts()]
     assert labels == ["Proposed K", "CUBIC, for comparison"]
@@ -84,7 +83,7 @@ def transitions(kozu):
 
 
 def test_windows_in_mb_and_k_of_the_epoch_under_way(transitions):
-    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig3"))
+    drawn = standin.drawn(transitions, "kozu2014.fig3")
     assert value(drawn, "protocol=CUBIC;rtt_ms=2", "cwnd_mean") == pytest.approx(500 * 1448 / 1e6)
     assert value(drawn, "protocol=CUBIC;rtt_ms=2", "window_enough_share") == 1  # 100 KB are needed
     k_s = drawn.data.query("flow == 1")["k_s"].to_numpy()
@@ -94,7 +93,7 @@ def test_windows_in_mb_and_k_of_the_epoch_under_way(transitions):
 
 
 def test_the_other_flow_is_dashed_and_the_needed_window_marked(transitions):
-    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig4"))
+    drawn = standin.drawn(transitions, "kozu2014.fig4")
     assert value(drawn, "protocol=CUBIC;rtt_ms=128", "cwnd_mean") == pytest.approx(2.896)
     top, bottom = drawn.output.axes
     labels = [text.get_text() for text in top.get_legend().get_texts()]

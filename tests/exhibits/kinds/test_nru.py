@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tcpfair.exhibits.context import draw
 from tests.exhibits import standin
 
 
@@ -22,16 +21,12 @@ def bhatti2008(tmp_path):
     return context
 
 
-def value(numbers, key, metric):
-    return numbers.set_index(["key", "metric"])["value"][key, metric]
-
-
 def test_flows_are_divided_after_averaging_over_runs(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
     # flow 2 is fair in one run of three, but not on average
     u_n_db = {(1, 0): -1.0, (1, 1): -1.0, (1, 2): -1.0, (2, 0): 0.5, (2, 1): -1.0, (2, 2): -1.0}
     standin.put_metrics(context, "pair", **nru_metrics(lambda point, run, flow: u_n_db[flow, run]))
-    numbers = draw(context, context.paper.exhibit("bhatti2008.table6")).numbers
+    numbers = standin.drawn(context, "bhatti2008.table6").numbers
     found = {name: rows["value"].tolist() for name, rows in numbers.groupby("metric")}
     assert np.isnan(found["U_N+"]).all()
     assert found["U_N-"] == pytest.approx([-0.75] * 16)
@@ -39,7 +34,7 @@ def test_flows_are_divided_after_averaging_over_runs(tmp_path):
 
 
 def test_bars_end_at_the_tuple_and_printed_bars_stand_beside(bhatti2008):
-    figure = draw(bhatti2008, bhatti2008.paper.exhibit("bhatti2008.fig4")).output
+    figure = standin.drawn(bhatti2008, "bhatti2008.fig4").output
     left, right = figure.axes
     line = next(line for line in right.lines if str(line.get_label()).startswith("$U_N$"))
     assert line.get_ydata() == pytest.approx((1.53 - 2.58) / 2)

@@ -4,20 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import panels
 from tcpfair.runs import trace
 from tests.exhibits import standin
+from tests.exhibits.standin import value
 
 
 @pytest.fixture
 def ha(tmp_path):
     return standin.context(tmp_path, "ha2006")
-
-
-def value(drawn, key, metric, exhibit=None):
-    numbers = drawn.numbers if exhibit is None else drawn.numbers[drawn.numbers["exhibit"] == exhibit]
-    return numbers.set_index(["key", "metric"])["value"][key, metric]
 
 
 def labels(figure):
@@ -54,7 +49,7 @@ def put_utilisation(ha, sack=0.4):
 
 def test_panels_share_their_axis_and_numbers_are_percent(ha):
     put_utilisation(ha)
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig3"))
+    drawn = standin.drawn(ha, "ha2006.fig3")
     left, right = drawn.output.axes
     assert [ax.get_title(loc="left") for ax in (left, right)] == [
         "(a) two flows, no background",
@@ -79,7 +74,7 @@ def test_the_buffer_of_recovery_is_where_h_tcp_stays_near_cubic(ha, h_tcp, expec
         return h_tcp[sizes.index(point["buffer_bytes"])] if point["protocol"] == "H-TCP" else 0.9
 
     standin.put_metrics(ha, "buffer", system={"utilisation": used, "utilisation_wire": used})
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig6"))
+    drawn = standin.drawn(ha, "ha2006.fig6")
     found = value(drawn, "protocol=H-TCP;rtt_ms=324", "buffer_of_recovery")
     assert (found == expected) if expected else np.isnan(found)
     assert value(drawn, "item=2 MB buffer;rtt_ms=162", "bdp_share") == pytest.approx(24.7, abs=0.1)
@@ -92,7 +87,7 @@ def test_panels_with_runs_at_other_rtts_share_the_x_axis(ha):
     standin.put_metrics(
         ha, "util_alone_four", system={"utilisation": lambda *_: 0.9, "utilisation_wire": lambda *_: 0.9}
     )
-    axes = draw(ha, ha.paper.exhibit("ha2006.sens_flows")).output.axes
+    axes = standin.drawn(ha, "ha2006.sens_flows").output.axes
     assert len({ax.get_xlim() for ax in axes}) == 1
     assert [[tick.get_text() for tick in ax.get_xticklabels()] for ax in axes] == [["162", "324"]] * 3
 
@@ -100,7 +95,7 @@ def test_panels_with_runs_at_other_rtts_share_the_x_axis(ha):
 def test_a_bar_starts_from_0_and_a_cut_axis_has_markers(ha):
     system = {name: lambda *_: 0.9 for name in ("utilisation", "utilisation_wire", "load_cov")}
     standin.put_metrics(ha, "htcp_types", system=system)
-    used, varied = draw(ha, ha.paper.exhibit("ha2006.fig8")).output.axes
+    used, varied = standin.drawn(ha, "ha2006.fig8").output.axes
     assert used.get_ylim()[0] > 0
     assert not used.patches
     assert len([line for line in used.lines if line.get_marker() == "s"]) == 8
@@ -111,7 +106,7 @@ def test_a_bar_starts_from_0_and_a_cut_axis_has_markers(ha):
 def test_laws_of_sack_are_one_where_the_rtts_are_equal(ha):
     ratio = {name: lambda *_: 0.5 for name in ("fair_ratio", "ratio_at_end")}
     standin.put_metrics(ha, "rtt_fairness", system=ratio, flows={"throughput_mean": lambda *_: 1.0})
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig11"))
+    drawn = standin.drawn(ha, "ha2006.fig11")
     laws = {line.get_label(): line for line in drawn.output.axes[0].lines if line.get_label().startswith("1/k")}
     assert [law.get_ydata()[-1] for law in laws.values()] == pytest.approx([1, 1])
     assert [law.get_ydata()[0] for law in laws.values()] == pytest.approx([16 / 162, (16 / 162) ** 2])
@@ -128,7 +123,7 @@ def test_titles_have_the_utilisation_over_runs_and_the_printed_one(ha):
     }
     standin.put_metrics(ha, "example_alone", system=system, flows={"throughput_mean": lambda *_: 1.0})
     put_link_trace(ha, "example_alone", lambda run: 300.0)
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig4"))
+    drawn = standin.drawn(ha, "ha2006.fig4")
     titles = [ax.get_title(loc="left") for ax in drawn.output.axes]
     assert titles[0] == "(a) CUBIC: 91.0 ± 1.0 % (printed 95 %)"
     assert titles[4] == "(e) STCP: 91.0 ± 1.0 % (printed 84 %)"
@@ -155,7 +150,7 @@ def test_the_distribution_is_of_the_samples_in_the_window(ha):
     standin.put_metrics(ha, "background", system={"load_mean": lambda *_: 70.0, "load_sd": lambda *_: 20.0})
     load = {"Type I": 60.0, "Type II": 80.0, "Type III": 70.0, "Type IV": 70.0}
     put_traffic_trace(ha, load)
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig2"))
+    drawn = standin.drawn(ha, "ha2006.fig2")
     assert value(drawn, "quantile=0.5;traffic=Type II", "load_quantile") == pytest.approx(80)
     (ax,) = drawn.output.axes
     names = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -190,7 +185,7 @@ def test_web_traffic_alone_stands_at_no_flows(ha):
     )
     for name, rate in (("web_2", 66.0), ("web_8", 64.0)):
         standin.put_metrics(ha, name, system={"web_mean": lambda point, run, rate=rate: rate + run})
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig14"))
+    drawn = standin.drawn(ha, "ha2006.fig14")
     assert value(drawn, "flows=0;protocol=none", "web_mean") == 68
     assert value(drawn, "flows=8;protocol=SACK", "web_mean") == 65
     assert value(drawn, "flows=2;protocol=SACK", "half_interval") == pytest.approx(4.303 / 3**0.5, rel=1e-3)
@@ -203,6 +198,6 @@ def test_runs_too_short_to_measure_leave_empty_panels(ha):
     flows = {"rate_largest": lambda *_: np.nan}
     for name in ("util_alone", "util_type2"):
         standin.put_metrics(ha, name, system=system, flows=flows)
-    left, right = draw(ha, ha.paper.exhibit("ha2006.fig3")).output.axes
+    left, right = standin.drawn(ha, "ha2006.fig3").output.axes
     assert left.get_ylim() == right.get_ylim()
     assert not left.texts

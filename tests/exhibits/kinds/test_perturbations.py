@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.exhibits.context import draw
 from tests.exhibits import standin
+from tests.exhibits.standin import value
 
 RTTS_MS = [25, 50, 75, 100, 125, 150, 175, 200]
 N_RUNS = 20
@@ -44,16 +44,11 @@ def bhatti2009(tmp_path):
     return context
 
 
-def value(drawn, metric, rtt_ms):
-    numbers = drawn.numbers.set_index(["key", "metric"])["value"]
-    return numbers[f"rtt_ms={rtt_ms}", metric]
-
-
 def test_table_of_the_index_has_medians_quantiles_and_percentiles(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table8"))
-    assert value(drawn, "jfi", 25) == pytest.approx(0.525)
-    assert value(drawn, "jfi_p05", 25) == pytest.approx(0.0975)
-    assert value(drawn, "jfi_percentile", 25) == 50  # ten of 20 runs lie below the printed 0.51
+    drawn = standin.drawn(bhatti2009, "bhatti2009.table8")
+    assert value(drawn, "rtt_ms=25", "jfi") == pytest.approx(0.525)
+    assert value(drawn, "rtt_ms=25", "jfi_p05") == pytest.approx(0.0975)
+    assert value(drawn, "rtt_ms=25", "jfi_percentile") == 50  # ten of 20 runs lie below the printed 0.51
     cell = drawn.output.cells.loc["J", "25 ms"]
     assert "[0.10, 0.95]" in cell
     assert "0.51 at 50 %" in cell
@@ -62,7 +57,7 @@ def test_table_of_the_index_has_medians_quantiles_and_percentiles(bhatti2009):
 
 
 def test_what_lies_outside_of_the_runs_is_marked(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
+    drawn = standin.drawn(bhatti2009, "bhatti2009.table7")
     rows = drawn.output.cells["200 ms"]
     assert "0.10 at 0 % ✗" in rows.iloc[0]  # 3 dB in every run
     assert "−18.47 at 30 %" in rows.iloc[1]
@@ -70,10 +65,10 @@ def test_what_lies_outside_of_the_runs_is_marked(bhatti2009):
 
 
 def test_a_dash_in_print_agrees_with_no_value_in_most_runs(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
-    assert np.isnan(value(drawn, "U_N+@half_of_sum", 100))
-    assert value(drawn, "U_N+@half_of_sum_share", 100) == 0.25
-    assert value(drawn, "U_N+@half_of_sum", 125) == pytest.approx(0.95)
+    drawn = standin.drawn(bhatti2009, "bhatti2009.table7")
+    assert np.isnan(value(drawn, "rtt_ms=100", "U_N+@half_of_sum"))
+    assert value(drawn, "rtt_ms=100", "U_N+@half_of_sum_share") == 0.25
+    assert value(drawn, "rtt_ms=125", "U_N+@half_of_sum") == pytest.approx(0.95)
     row = drawn.output.cells.iloc[4]
     assert row["100 ms"].startswith('<div class="ours">– [0.0, 0.4] in 25 %')
     compared = bhatti2009.against_print("bhatti2009.table7", drawn.numbers).set_index(["key", "metric"])
@@ -81,7 +76,7 @@ def test_a_dash_in_print_agrees_with_no_value_in_most_runs(bhatti2009):
 
 
 def test_figure_marks_the_print_and_its_percentile(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.fig13"))
+    drawn = standin.drawn(bhatti2009, "bhatti2009.fig13")
     nru, jfi = drawn.output.axes
     assert nru.get_title(loc="left") == "(a) NRU"
     assert "50 %" in [text.get_text() for text in jfi.texts]
@@ -96,7 +91,7 @@ def test_figure_marks_the_print_and_its_percentile(bhatti2009):
 
 def test_runs_that_the_print_is_one_of_are_all_drawn(bhatti2009, recwarn):
     """J of the 20 runs is 0.05, 0.10, ... 1: quartiles at 0.2875 and 0.7625, and 0.10 to 0.95 within 5 to 95 %."""
-    _, jfi = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.fig13")).output.axes
+    _, jfi = standin.drawn(bhatti2009, "bhatti2009.fig13").output.axes
     points = np.concatenate(
         [np.asarray(drawn.get_offsets()) for drawn in jfi.collections if len(drawn.get_offsets()) > 1]
     )

@@ -26,7 +26,7 @@ def ogura(tmp_path):
 
 
 def test_each_panel_says_in_numbers_what_it_shows(ogura):
-    axes = draw(ogura, ogura.paper.exhibit("ogura.sens_phase")).output.axes
+    axes = standin.drawn(ogura, "ogura.sens_phase").output.axes
     titles = [ax.get_title(loc="left") for ax in axes]
     assert titles[:3] == [
         "Reno, loss 1e-05: no jitter\n5–95 %: 0.25 to 4; RTT explains 100 %",
@@ -44,7 +44,7 @@ def test_the_share_is_that_of_the_logarithm_where_the_axis_is(ogura):
     # ten RTTs about 100 and eleven about 1, runs a factor of ten apart: B = 3 * 4 * 10 * 11 / 21 / 20 = 22/7, W = 1
     ratio = {"ratio": lambda point, run: 10.0 ** (2 * (step[point["rtt_ms"]] % 2) + run - 1)}
     standin.put_metrics(ogura, "sens_phase", system=ratio)
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.sens_phase"))
+    drawn = standin.drawn(ogura, "ogura.sens_phase")
     found = value(drawn, "loss_rate=1e-06;protocol=Libra;setting=jitter as above", "rtt_share")
     assert found == pytest.approx(5 / 12)
 
@@ -53,7 +53,7 @@ def test_a_flow_that_was_shut_out_is_drawn_and_its_rtt_does_not_count(ogura):
     step = steps_of(ogura)
     still = {"ratio": lambda point, run: [0.0, 1.0, 10.0][min(step[point["rtt_ms"]], 2)]}
     standin.put_metrics(ogura, "sens_phase_still", system=still)
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.sens_phase"))
+    drawn = standin.drawn(ogura, "ogura.sens_phase")
     assert value(drawn, "loss_rate=1e-05;protocol=Reno;setting=no jitter", "rtt_share") == 1
 
 
@@ -61,7 +61,7 @@ def test_the_print_is_a_line_in_the_rows_of_which_it_speaks(tmp_path):
     context = standin.context(tmp_path, "kozu2014")
     for name in ("sens_phase", "sens_phase_still"):
         standin.put_metrics(context, name, system={"ratio": lambda point, run: 0.4})
-    drawn = draw(context, context.paper.exhibit("kozu2014.sens_phase"))
+    drawn = standin.drawn(context, "kozu2014.sens_phase")
     dashed = [[line.get_ydata()[0] for line in ax.lines if line.get_linestyle() == "--"] for ax in drawn.output.axes]
     assert dashed == [[0.5]] * 3 + [[]] * 3  # more than twice, for CUBIC alone, and the other way round
     assert value(drawn, "protocol=CUBIC;setting=no jitter", "ratio_percentile") == 100

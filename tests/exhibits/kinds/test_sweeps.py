@@ -24,7 +24,7 @@ def ogura(tmp_path):
 
 
 def test_ratio_axis_is_logarithmic_with_the_fair_band_and_the_square_root_law(ogura):
-    (ax,) = draw(ogura, ogura.paper.exhibit("ogura.fig8")).output.axes
+    (ax,) = standin.drawn(ogura, "ogura.fig8").output.axes
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert {"fair: 0.8 to 1.25", "square-root law", "single run", "printed"} <= set(labels)
@@ -61,7 +61,7 @@ def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
 
 
 def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.sens_jitter"))
+    drawn = standin.drawn(ogura, "ogura.sens_jitter")
     (legend,) = drawn.output.legends
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["0 µs", "120 µs", "360 µs (used above)", "720 µs"]
@@ -84,7 +84,7 @@ def pairs(tmp_path):
     context = standin.context(tmp_path, "bhatti2009")
     jfi = {name: lambda *_: 0.9 for name in ("jfi_mean", "jfi_of_means")}
     standin.put_metrics(context, "pair_ccid2_first", system=jfi)
-    return draw(context, context.paper.exhibit("bhatti2009.fig8")).output
+    return standin.drawn(context, "bhatti2009.fig8").output
 
 
 def test_lines_and_printed_cells_are_side_by_side(pairs):
@@ -112,6 +112,6 @@ def test_printed_cells_are_drawn_hollow_in_the_colour_of_their_line(pairs):
 def test_runs_too_short_to_measure_leave_an_empty_figure(tmp_path):
     context = standin.context(tmp_path, "ogura")
     standin.put_metrics(context, "loss_sweep", system={"ratio": lambda *_: np.nan})
-    drawn = draw(context, context.paper.exhibit("ogura.fig8"))
+    drawn = standin.drawn(context, "ogura.fig8")
     assert drawn.n_runs == 0
     assert drawn.numbers["value"].isna().all()

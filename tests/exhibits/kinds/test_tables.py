@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import tables
 from tests.exhibits import standin
 
@@ -32,7 +31,7 @@ def number(drawn, key, metric):
 
 
 def test_jfi_table_gives_mean_and_sd_over_runs_and_marks_what_differs(bhatti):
-    drawn = draw(bhatti, bhatti.paper.exhibit("bhatti2009.table5"))
+    drawn = standin.drawn(bhatti, "bhatti2009.table5")
     assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_mean")["value"] == pytest.approx(0.94)
     assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_sd")["value"] == pytest.approx(0.01)
     assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_of_means")["value"] == pytest.approx(0.99)
@@ -49,7 +48,7 @@ def test_convergence_counts_from_the_start_of_the_run(tmp_path):
     never_at_75 = {"converged_at_s": lambda point, run: np.nan if point["rtt_ms"] == 75 else 62.0}
     since = {"T_U": lambda point, run: np.nan if point["rtt_ms"] == 75 else 32.0}
     standin.put_metrics(context, "pair", system={**never_at_75, **since})
-    drawn = draw(context, context.paper.exhibit("bhatti2008.table7"))
+    drawn = standin.drawn(context, "bhatti2008.table7")
     assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U")["value"] == 62
     assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U_since_t_e")["value"] == 32
     assert number(drawn, "item=convergence threshold", "U_c")["value"] == pytest.approx(-0.4576, abs=1e-4)
@@ -60,7 +59,7 @@ def test_convergence_counts_from_the_start_of_the_run(tmp_path):
 
 def test_definitions_name_the_functions_that_compute_them(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
-    cells = draw(context, context.paper.exhibit("bhatti2008.table1")).output.cells
+    cells = standin.drawn(context, "bhatti2008.table1").output.cells
     assert len(cells) == 9
     assert cells.loc["U<sub>N+</sub>", "computed by"] == "<code>tcpfair.metrics.fairness.nru_tuple</code>"
     assert cells.loc["T<sub>U</sub>", "equation"] == "11"

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair import sources
-from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import windows
 from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import load_paper
@@ -32,7 +31,7 @@ def values(drawn, metric):
 
 
 def test_simulated_curves_run_from_half_the_bdp_to_the_bdp(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig4"))
+    drawn = standin.drawn(ogura, "ogura.fig4")
     for (_, rtt_ms), curve in drawn.data.groupby(["protocol", "rtt_ms"]):
         bdp = rtt_ms / 1e3 * LINK.B
         assert curve["t_s"].iloc[0] == 0
@@ -41,7 +40,7 @@ def test_simulated_curves_run_from_half_the_bdp_to_the_bdp(ogura):
 
 
 def test_simulated_curves_of_model_2_end_at_the_first_loss(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig6"))
+    drawn = standin.drawn(ogura, "ogura.fig6")
     assert set(drawn.data["protocol"]) == {"Reno", "Libra", "Alpha"}  # the papers' names, not those of the variants
     assert values(drawn, "t2_ratio")["item=80 ms over 40 ms;protocol=Alpha"] == pytest.approx(1, rel=0.02)
     peaks = drawn.data.groupby("rtt_ms")["cwnd_pkts"].max()
@@ -49,7 +48,7 @@ def test_simulated_curves_of_model_2_end_at_the_first_loss(ogura):
 
 
 def test_exact_windows_bulge_above_the_straight_ones_and_end_as_high(ogura):
-    curves = draw(ogura, ogura.paper.exhibit("ogura.fig7")).data
+    curves = standin.drawn(ogura, "ogura.fig7").data
     for _, both in curves.groupby(["protocol", "rtt_ms"]):
         straight, exact = both[both["form"] == ""], both[both["form"] == "exact"]
         half_way_s = straight["t_s"].iloc[-1] / 2
@@ -69,7 +68,7 @@ def test_sketched_windows_stay_between_half_of_their_peak_and_the_full_buffer(pr
 
 def test_the_proposal_falls_to_the_bdp_and_reno_to_half(ogura):
     for name, after in (("fig2", LINK.bdp_pkts(0.080)), ("fig1", (LINK.bdp_pkts(0.080) + LINK.S) / 2)):
-        path = draw(ogura, ogura.paper.exhibit(f"ogura.{name}")).data
+        path = standin.drawn(ogura, f"ogura.{name}").data
         falls = path["cwnd_pkts"].diff() < 0
         assert path["cwnd_pkts"][falls].to_numpy() == pytest.approx(after)
 
@@ -85,6 +84,6 @@ def test_runs_too_short_for_a_loss_leave_the_figure_empty(tmp_path):
     context = standin.context(tmp_path, "ogura")
     specs = [shorten(spec, 2) for spec in run_specs(context.paper, "model2")]
     standin.put(context, "model2", sources.simulate(context.paper, "model2", specs=specs))
-    drawn = draw(context, context.paper.exhibit("ogura.fig6"))
+    drawn = standin.drawn(context, "ogura.fig6")
     assert values(drawn, "t2").isna().all()
     assert drawn.data.empty

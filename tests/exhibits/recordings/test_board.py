@@ -2,7 +2,6 @@
 
 import ast
 import json
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.recordings.board import EXHIBITS
+from tests.exhibits import standin
 
 REPOSITORY = Path(__file__).parents[3]
 NOTEBOOK = REPOSITORY / "notebooks" / "raw.ipynb"
@@ -51,13 +51,7 @@ def test_every_exhibit_is_shown_once_after_some_text(cells):
 
 @pytest.mark.slow
 def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
-    (tmp_path / "config").mkdir()
-    for name in ("config.yaml", "raw.yaml"):
-        shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
-    (tmp_path / "config" / "papers").symlink_to(REPOSITORY / "config" / "papers")
-    (tmp_path / "data").symlink_to(REPOSITORY / "data")
-    (tmp_path / "Snakefile").touch()
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    standin.for_recordings(tmp_path, monkeypatch)
     monkeypatch.setattr(style, "PNG_DPI", 20)
     given = f'trace, keep = "{REPOSITORY}/data/raw/examples/rr_wire", True'
     values = {}

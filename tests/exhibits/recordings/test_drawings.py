@@ -1,7 +1,5 @@
 """Exhibits of recordings: hand-worked numbers of made-up traces, the real kernel's, and what is said of bad input."""
 
-import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +22,8 @@ from tcpfair.runs import trace as traces
 from tcpfair.runs.trace import Trace
 from tcpfair.sources.readers.compose import flow_table, provenance, run_table
 from tcpfair.workflow import importing
+from tests.exhibits import standin
+from tests.exhibits.standin import record_of
 
 REPOSITORY = Path(__file__).parents[3]
 SETTINGS = load_raw(REPOSITORY / "config" / "raw.yaml")
@@ -35,16 +35,9 @@ ALONE = ("jfi", "nru", "steadiness", "beside")  # what one flow alone does not h
 def root(tmp_path, monkeypatch):
     """A checkout with nothing drawn yet. Recordings are read in this process, and figures are files without marks, which is
     faster; `test_board` does what a user does."""
-    (tmp_path / "config").mkdir()
-    for name in ("config.yaml", "raw.yaml"):
-        shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
-    (tmp_path / "Snakefile").touch()
-    (tmp_path / "config" / "papers").symlink_to(REPOSITORY / "config" / "papers")
-    (tmp_path / "data").symlink_to(REPOSITORY / "data")
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     monkeypatch.setattr(module, "trace_folder", lambda path: importing.read_once(Layout(tmp_path, "raw"), path))
     monkeypatch.setattr(style, "_saved", lambda figure, origin, **_: origin.encode() or b"no origin")
-    return tmp_path
+    return standin.for_recordings(tmp_path, monkeypatch)
 
 
 def made_up(goodput_mbps, cc=("reno", "reno"), start_s=(0, 0), rtt_s=(0.1, 0.1), windows=None, events=(), **link):
@@ -70,12 +63,14 @@ def recording_of(trace, folder, name="made_up", settings=SETTINGS):
     return Recording(folder / name, settings)
 
 
+def unlike(folder):
+    """Two CUBIC flows of 10 and 100 ms; the second has half of the goodput."""
+    made = made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic"))
+    return recording_of(made, folder, "unlike")
+
+
 def with_weights(**weights):
     return SETTINGS.model_copy(update={"weights": SETTINGS.weights.model_copy(update=weights)})
-
-
-def record_of(root, name, exhibit):
-    return json.loads(next(root.glob(f"results/raw/**/exhibits/{name}/{exhibit}.json")).read_text())
 
 
 def numbers_of(root, name, exhibit):
@@ -229,9 +224,9 @@ def test_steadiness_by_hand(root):
 
 def test_two_flows_of_one_rtt_stand_beside_bhatti2009_and_unlike_ones_beside_kozu2014(tmp_path):
     pair = recording_of(made_up([[50] * 30, [50] * 30]), tmp_path, "pair")
-    unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
-    assert likeness(pair) == "pairs" and likeness(unlike) == "rtts"
-    numbers = EXHIBITS["beside"].draw(unlike).numbers.set_index("metric")["value"]
+    far = unlike(tmp_path)
+    assert likeness(pair) == "pairs" and likeness(far) == "rtts"
+    numbers = EXHIBITS["beside"].draw(far).numbers.set_index("metric")["value"]
     assert numbers["ratio"] == pytest.approx(0.5) and numbers["kozu2014_CUBIC"] > 0
     (tmp_path / "pair" / "trace.yaml").write_text("kind: rtts\n")
     with pytest.raises(InputError, match="kind: rtts, but the RTTs are 100 and 100 ms"):
@@ -247,19 +242,19 @@ def test_two_flows_of_one_rtt_stand_beside_bhatti2009_and_unlike_ones_beside_koz
     ],
 )
 def test_figures_that_no_paper_has_are_named(tmp_path, name, value, message):
-    unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
+    far = unlike(tmp_path)
     rtts = SETTINGS.beside.rtts.model_copy(update={name: value})
     settings = SETTINGS.model_copy(update={"beside": SETTINGS.beside.model_copy(update={"rtts": rtts})})
     with pytest.raises(InputError, match=message):
-        EXHIBITS["beside"].draw(Recording(unlike.path, settings))
+        EXHIBITS["beside"].draw(Recording(far.path, settings))
 
 
 def test_a_paper_shows_a_recording_beside_its_figure_and_sends_others_away(tmp_path, capsys):
-    unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
-    drawn = open_paper("kozu2014", trace=str(unlike.path)).beside()
+    far = unlike(tmp_path)
+    drawn = open_paper("kozu2014", trace=str(far.path)).beside()
     assert set(drawn.columns) >= {"protocol", "rtt_ms", "mean"}
     with pytest.raises(InputError, match="is like kozu2014's experiment; open that paper's notebook"):
-        open_paper("bhatti2009", trace=str(unlike.path)).beside()
+        open_paper("bhatti2009", trace=str(far.path)).beside()
     assert open_paper("bhatti2009").beside().empty
     assert "after ./reproduce import" in capsys.readouterr().out
 

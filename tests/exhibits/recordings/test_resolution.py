@@ -1,7 +1,5 @@
 """Twins: the same traffic recorded every 0.1, 1 and 10 s, and as one total, gives the same means and claims no more."""
 
-import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,8 @@ from tcpfair.files.layout import Layout
 from tcpfair.papers.recordings import load_raw
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
+from tests.exhibits import standin
+from tests.exhibits.standin import record_of
 
 REPOSITORY = Path(__file__).parents[3]
 SETTINGS = load_raw(REPOSITORY / "config" / "raw.yaml")
@@ -27,15 +27,7 @@ FINE = {
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A checkout with nothing drawn yet."""
-    (tmp_path / "config").mkdir()
-    for name in ("config.yaml", "raw.yaml"):
-        shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
-    (tmp_path / "Snakefile").touch()
-    (tmp_path / "config" / "papers").symlink_to(REPOSITORY / "config" / "papers")
-    (tmp_path / "data").symlink_to(REPOSITORY / "data")
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    return tmp_path
+    return standin.for_recordings(tmp_path, monkeypatch)
 
 
 def traffic(duration_s=60.0, starts_s=(0.0, 3.4)):
@@ -69,10 +61,6 @@ def recorded(root, name, every_s, flows):
 def numbers_of(root, name, exhibit):
     found = list(root.glob(f"results/raw/**/numbers/{name}/{exhibit}.csv"))
     return pd.read_csv(found[0]) if found else pd.DataFrame(columns=["metric", "key", "value"])
-
-
-def record_of(root, name, exhibit):
-    return json.loads(next(root.glob(f"results/raw/**/exhibits/{name}/{exhibit}.json")).read_text())
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,9 @@ def test_experiments_lead_to_what_needs_them_for_weights_too(chain):
     assert "ogura.c17" in chain.claims_of_equations("ogura")["ogura.eq3"]
 
 
-def test_addresses_are_those_of_anchors(chain):
-    assert chain.claim("ogura.c17") == (f"#{anchor('ogura.c17')}", "c17")
-    assert chain.experiment("ogura", "loss_sweep") == ("#ogura-x-loss_sweep", "loss_sweep")
+def test_addresses_are_those_of_anchors():
+    assert chains.to("ogura.c17") == (f"#{anchor('ogura.c17')}", "c17")
+    assert chains.to_experiment("ogura", "loss_sweep") == ("#ogura-x-loss_sweep", "loss_sweep")
 
 
 def test_an_executed_notebook_leads_back_to_the_report():

@@ -12,7 +12,7 @@ from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.panels import TYPES
 from tcpfair.exhibits.kinds.sweeps import Axis, draw_line
 from tcpfair.exhibits.kinds.tables import DASH
-from tcpfair.papers.papers import Exhibit, Traffic
+from tcpfair.papers.papers import Exhibit, Experiment, Traffic
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.computed import sampled_loads
 from tcpfair.verdicts.context import Context, values_of
@@ -43,7 +43,7 @@ def ha2006_table1(context: Context, numbers: Numbers) -> Drawn:
                 "load alone (Mb/s)": f"{loads[label]:.1f} ± {halves[label]:.1f}" if label in loads.index else DASH,
             }
         )
-    level = context.paper.analysis_value("confidence_level")
+    level = context.value("confidence_level")
     note = f"load: mean of both directions over runs, with its {100 * level:g} % interval"
     table = Table(pd.DataFrame(rows).set_index(""), note)
     return Drawn(table)
@@ -67,9 +67,8 @@ def _size_texts(kind: Traffic) -> list[str]:
 
 
 @drawing()
-def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
+def ha2006_fig2(context: Context, exhibit: Exhibit, experiment: Experiment) -> Drawn:
     """Cumulative distribution of the samples of the forward load, a line for each kind of traffic."""
-    _, experiment = context.experiment(exhibit)
     rates = sampled_loads(context, exhibit)
     figure, [[ax]] = style.new_figure(width_in=5.4)
     kinds = values_of(experiment, "traffic")
@@ -81,7 +80,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
         levels = np.linspace(0, 1, 201)
         at = np.quantile(values, levels) if len(values) else np.full(len(levels), np.nan)
         curves.append(pd.DataFrame({"traffic": label, "share": levels, "mbps": at}))
-    target = context.paper.analysis_value("target_load_mbps")
+    target = context.value("target_load_mbps")
     ax.axvline(target, color=style.GREY, lw=0.9, label=f"{target:g} Mb/s")
     ax.set(xlabel="load in one second (Mb/s)", ylabel="share of the seconds", ylim=(0, 1.01))
     ax.set_xlim(0, _LOAD_LIMIT_MBPS)
@@ -99,7 +98,7 @@ def ha2006_fig14(context: Context, numbers: Numbers) -> Drawn:
     The experiments differ in the number of flows; one may have none.
     """
     cells = numbers.of("web_mean")
-    level = context.paper.analysis_value("confidence_level")
+    level = context.value("confidence_level")
     figure, [[ax]] = style.new_figure(width_in=5.4)
     labels = list(dict.fromkeys(cells.loc[cells["flows"] > 0, "protocol"]))
     for protocol, lane in zip(labels, style.lanes(len(labels), _APART), strict=True):

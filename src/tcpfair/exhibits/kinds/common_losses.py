@@ -124,7 +124,7 @@ def kozu2014_map_table(context: Context, numbers: Numbers) -> Drawn:
             f"share after {MAP_LOSSES} losses from one half": text["reached"],
         }
     link, _ = two_flows(context.paper)
-    rtts_ms, x = context.paper.analysis_value("model_rtt_ms"), context.paper.analysis_value("map_example_x")
+    rtts_ms, x = context.value("model_rtt_ms"), context.value("map_example_x")
     full_ms = " and ".join(f"{rtt_s * MS_PER_S:.1f}" for rtt_s in link.full_rtt_s)
     note = f"RTTs of {rtts_ms[0]:g} and {rtts_ms[1]:g} ms, with a full buffer {full_ms} ms; x(RTT) of flow 2 is {x:g}"
     return Drawn(Table(pd.DataFrame(cells).T, note), note="closed form")

@@ -86,8 +86,8 @@ def diagram_after_loss(context: Context, *, scaled_c: bool) -> Drawn:
 @drawing()
 def kozu2014_fig16(context: Context, numbers: Numbers) -> Drawn:
     """A sender that may have one window in flight: data out, ACKs back, and an idle link in between."""
-    target_bps = context.paper.analysis_value("target_rate_bps")
-    capacity_bps = context.paper.settings["capacity_bps"].value
+    target_bps = context.value("target_rate_bps")
+    capacity_bps = context.value("capacity_bps")
     figure, [axes] = style.new_figure(1, 2, height_in=2.9)
     needed = numbers.of("window")[["rtt_ms", "value"]].to_numpy()
     for ax, (rtt_ms, size), unit in zip(axes, needed, _UNITS, strict=True):

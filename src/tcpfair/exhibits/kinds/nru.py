@@ -21,12 +21,6 @@ _APART, _PRINT_ASIDE = 5.0, 9.0  # points between the flows, and from the bar to
 _SINGLE_LIMITS_DB = (-9, 4)  # common axis of panels that are separate figures
 
 
-def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Flow NRU in dB averaged over runs: a row per protocol and RTT, a column per flow."""
-    own = of_metric(metrics[metrics["flow"] != SYSTEM], "U_n")
-    return own.groupby([*KEY, "flow"])["value"].mean().unstack("flow")
-
-
 # --- Bars --------------------------------------------------------------------------------------------------------
 
 
@@ -41,6 +35,7 @@ class PrintedMeans(Options):
 def nru_bars(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     protocols: list[str],
@@ -48,8 +43,9 @@ def nru_bars(
     printed_means: PrintedMeans | None = None,
 ) -> Drawn:
     """U_N as a line over the RTT, with bars from U_N- to U_N+; the NRU of each flow as a marker; ``printed``: its exhibit."""
-    name, experiment = context.experiment(exhibit)
-    flows = flow_nru(context.metrics(name))
+    metrics = context.metrics(exhibit.experiments[0])
+    own = of_metric(metrics[metrics["flow"] != SYSTEM], "U_n")
+    flows = own.groupby([*KEY, "flow"])["value"].mean().unstack("flow")  # over runs
     system = pd.DataFrame({metric: numbers.of(metric).set_index(KEY)["value"] for metric in ("U_N-", "U_N", "U_N+")})
 
     columns = len(protocols)

@@ -106,7 +106,7 @@ def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels:
     rows = -(-len(panels) // 2)
     figure, axes = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
     every = [ax for row in axes for ax in row]
-    capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
+    capacity_mbps = context.value("capacity_bps") / BPS_PER_MBPS
     curves, titles = [], []
     used = numbers.from_runs("utilisation")
     for panel, column, ax in zip(panels, used, every, strict=False):
@@ -151,7 +151,7 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
     foreground = trace.flows.query("run_id == @run.run_id and role == 'foreground'")["flow_id"]
     samples = trace.samples[(trace.samples["run_id"] == run["run_id"]) & trace.samples["flow_id"].isin(foreground)]
     link = trace.link.query("run_id == @run.run_id and direction == 'forward'")
-    rates = context.paper.analysis_value("rates_count")
+    rates = context.value("rates_count")
     flows = samples.assign(flow=samples["flow_id"], mbps=mbps(samples[f"{rates}_bytes"], run["sample_s"]))
     total = link.assign(flow=SYSTEM, mbps=load_mbps(context, link, run))
     return joined([flows[["flow", "t_s", "mbps"]], total[["flow", "t_s", "mbps"]]])

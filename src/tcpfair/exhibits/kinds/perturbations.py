@@ -17,15 +17,15 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import DASH, number_text
+from tcpfair.exhibits.kinds.tables import DASH, above_printed, marked, number_text
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
-from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.combine import LEVELS
+from tcpfair.verdicts.computed import CASE_LETTERS
 from tcpfair.verdicts.context import Context, values_of
 
-CASES = "ABCDE"
 _ASIDE = 0.3  # distance of a published value from the runs, as a share of the distance between two RTTs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
@@ -53,16 +53,15 @@ class CaseRow(Options):
 
 @drawing(table=True)
 def perturbed_table(
-    context: Context, exhibit: Exhibit, numbers: Numbers, *, rows: list[Row | CaseRow], printed: str
+    context: Context, experiment: Experiment, numbers: Numbers, *, rows: list[Row | CaseRow], printed: str
 ) -> Drawn:
     """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the published value and its percentile."""
-    _, experiment = context.experiment(exhibit)
     told = {}
     for row in rows:
         if isinstance(row, CaseRow):
             letters = printed_letters(context, printed)
             shares = case_shares(numbers, row.rule)
-            texts = {rtt: _case_text(shares.loc[rtt], letters.get(rtt, "")) for rtt in shares.index}
+            texts = {rtt: above_printed(_case_text(own), letters.get(rtt, "")) for rtt, own in shares.iterrows()}
         else:
             texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in numbers.of(row.metric).itertuples()}
         told[pages.with_symbols(row.label)] = texts
@@ -82,17 +81,15 @@ def _cell_text(cell, decimals: int) -> str:
     if hasattr(cell, "percentile"):
         lower = number_text(cell.printed, 2)
         if np.isfinite(cell.percentile):
-            inside = cell.low <= cell.printed <= cell.high
-            place = f"{lower} at {cell.percentile:.0f} %"
-            lower = place if inside else f'<span class="off">{place} ✗</span>'
-    return f'<div class="ours">{ours}</div><div class="printed">{lower}</div>'
+            lower = marked(f"{lower} at {cell.percentile:.0f} %", cell.low <= cell.printed <= cell.high)
+    return above_printed(ours, lower)
 
 
 def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
     """Share of the runs with each letter that occurs: a row for each RTT, a column for each letter."""
     suffix = BY_RULE + rule if rule else ""
     given = {column.metric for column in numbers.columns}
-    names = {letter: f"case_{letter}_share{suffix}" for letter in CASES}
+    names = {letter: f"case_{letter}_share{suffix}" for letter in CASE_LETTERS}
     shares = {letter: numbers.of(name).set_index("rtt_ms")["value"] for letter, name in names.items() if name in given}
     return pd.DataFrame(shares)
 
@@ -104,15 +101,13 @@ def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
     return dict(zip(both["rtt_ms"], case_letter(both["value_plus"], both["value_minus"]).tolist(), strict=True))
 
 
-def _case_text(shares: pd.Series, printed: str) -> str:
-    ours = ", ".join(f"{letter} {100 * share:.0f} %" for letter, share in shares.items() if share)
-    return f'<div class="ours">{ours or DASH}</div><div class="printed">{printed}</div>'
+def _case_text(shares: pd.Series) -> str:
+    return ", ".join(f"{letter} {100 * share:.0f} %" for letter, share in shares.items() if share) or DASH
 
 
 @drawing(table=True)
-def bhatti2009_shares_14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+def bhatti2009_shares_14(experiment: Experiment, numbers: Numbers) -> Drawn:
     """Throughput of every flow: a row per flow, the largest first, a column per RTT."""
-    _, experiment = context.experiment(exhibit)
     cells = numbers.of("throughput_mean")
     order = cells.groupby("protocol")["value"].mean().sort_values(ascending=False).index
     texts = cells.assign(text=[_cell_text(cell, 1) for cell in cells.itertuples()])
@@ -150,10 +145,11 @@ class Panel(Options):
 
 
 @drawing()
-def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels: list[Panel]) -> Drawn:
+def perturbed_panels(
+    context: Context, exhibit: Exhibit, experiment: Experiment, numbers: Numbers, *, panels: list[Panel]
+) -> Drawn:
     """Panels of metrics of the system over the RTT, with the published values and their percentiles."""
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
+    metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == SYSTEM]
     figure, axes = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
     style.letter_panels(axes[0], [panel.title for panel in panels])

@@ -6,8 +6,6 @@ modulo a packet's service time (Floyd and Jacobson, On Traffic Phase Effects in 
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,11 +15,11 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, value_text
 from tcpfair.measures import SYSTEM
-from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.combine import LEVELS
-from tcpfair.verdicts.computed import phase_runs, printed_line
-from tcpfair.verdicts.context import Context, values_of
+from tcpfair.verdicts.computed import phase_runs, points_but_rtt, printed_line
+from tcpfair.verdicts.context import Context
 
 X = "rtt_ms"
 _BOX_SHARE = 0.42  # width of the panel of distributions, relative to a panel over the RTT
@@ -42,6 +40,7 @@ class PrintedLine(Options):
 def phase_panels(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     labels: list[str],
@@ -56,15 +55,12 @@ def phase_panels(
     ``labels`` are of the experiments, which differ in one setting only.
     ``rtt_share`` is the share of the variance between RTTs, of the logarithm where the axis is logarithmic.
     """
-    _, experiment = context.experiment(exhibit)
-    others = [name for name in experiment.grid if name != X]
-    points = list(product(*(values_of(experiment, name) for name in others)))
+    points = points_but_rtt(experiment)
     rows, columns = len(points), len(labels) + 1
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
     axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
     cells = iter(numbers.of(metric).to_dict("records"))
-    for row, values in zip(axes, points, strict=True):
-        point = dict(zip(others, values, strict=True))
+    for row, point in zip(axes, points, strict=True):
         color = style.look(point["protocol"]).color
         line = printed_line(context, exhibit.options.get("printed"), point["protocol"])
         for place, (name, label) in enumerate(zip(exhibit.experiments, labels, strict=True)):

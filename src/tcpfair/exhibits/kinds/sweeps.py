@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -64,9 +63,7 @@ class Axis(Options):
         ax.set(ylabel=self.label, yscale=self.scale, **({"ylim": self.limits} if self.limits else {}))
         if self.scale == "log":
             far = self.limits is not None and self.limits[1] > _FAR * self.limits[0]
-            ax.yaxis.set_major_locator(LogLocator(subs=(1,) if far else (1, 2, 5)))
-            ax.yaxis.set_major_formatter("{x:g}")
-            ax.yaxis.set_minor_formatter("")
+            style.label_decades(ax.yaxis, (1,) if far else (1, 2, 5))
 
 
 RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
@@ -116,6 +113,7 @@ def draw_line(
 def metric_lines(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     metric: str,
@@ -129,15 +127,14 @@ def metric_lines(
 
     ``printed`` is the exhibit with the published values.
     """
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
+    metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
     [column] = numbers.from_runs(metric)
     cells = with_band(column, metrics)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if printed else 5.4)
     if metric == "ratio":
-        low, high = context.paper.analysis_value("fair_ratio")
+        low, high = context.value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
     protocols = protocols_of(experiment)
     half = _APART_FROM_PRINT / 2
@@ -205,9 +202,8 @@ def _printed_points(
 
 
 @drawing()
-def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
+def flow_lines(context: Context, experiment: Experiment, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
-    _, experiment = context.experiment(exhibit)
     flows, total = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
@@ -216,7 +212,7 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
         draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(own), f"{own}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
     x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
-    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
+    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.value("capacity_bps") / BPS_PER_MBPS))
     ax.legend(loc="best")
     return Drawn(figure, note=band_text())
 
@@ -226,13 +222,12 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
 
 @drawing()
 def fairness_panels(
-    context: Context, exhibit: Exhibit, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
+    experiment: Experiment, numbers: Numbers, *, protocols: list[str], beside: Sequence[str] = ()
 ) -> Drawn:
     """The throughput of each flow on the left, Jain's index of the means on the right, over the RTT of flow 2.
 
     For the protocols ``beside``, only the index is drawn.
     """
-    _, experiment = context.experiment(exhibit)
     flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     n = len(protocols)
@@ -273,7 +268,7 @@ def kozu2014_fig14(context: Context, numbers: Numbers) -> Drawn:
     RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
     ax.set(ylabel="x", ylim=(0, 1.1))
     ax.legend(loc="upper right")
-    n_runs = int(context.paper.analysis_value("tuning_replicates"))
+    n_runs = int(context.value("tuning_replicates"))
     return Drawn(figure, n_runs=n_runs, note="tuning runs")
 
 
@@ -289,34 +284,38 @@ class Measure(Options):
     printed: str = ""
 
 
-# label of a value, and the factor from the unit of the configuration to that of the label
 _LABELS = {
-    "access_bps": ("{:g} Mb/s", 1e-6),
-    "access_jitter_s": ("{:g} µs", 1e6),
-    "ack_every": ("ACK ratio {:g}", 1),
-    "beta": ("beta {:.2g}", 1),
-    "buffer_bdp": ("{:g} BDP", 1),
-    "hystart": ("HyStart {:g}", 1),
-    "jitter_s": ("{:g} µs", 1e6),
-    "loss_rate": ("loss {:g}", 1),
-    "root": ("root {:g}", 1),
-    "rtt_ms": ("2 against {:g} ms", 1),
-    "rtt_unit_s": ("{:g} s", 1),
-    "rwnd_pkts": ("{:g} packets", 1),
-    "wire_bytes": ("{:g} bytes", 1),
+    "access_bps": "{:g} Mb/s",
+    "access_jitter_s": "{:g} µs",
+    "ack_every": "ACK ratio {:g}",
+    "beta": "beta {:.2g}",
+    "buffer_bdp": "{:g} BDP",
+    "hystart": "HyStart {:g}",
+    "jitter_s": "{:g} µs",
+    "loss_rate": "loss {:g}",
+    "root": "root {:g}",
+    "rtt_ms": "2 against {:g} ms",
+    "rtt_unit_s": "{:g} s",
+    "rwnd_pkts": "{:g} packets",
+    "wire_bytes": "{:g} bytes",
 }
+_FACTORS = {
+    "access_bps": 1e-6,
+    "access_jitter_s": 1e6,
+    "jitter_s": 1e6,
+}  # from the unit of the configuration to the label's
 
 
 def value_text(variable: str, value: Any) -> str:
     """A value of a grid variable for legends and titles."""
-    text, factor = _LABELS.get(variable, ("{}", None))
-    return text.format(value * factor if factor else value)
+    return _LABELS.get(variable, "{}").format(value * _FACTORS[variable] if variable in _FACTORS else value)
 
 
 @drawing()
 def sensitivity_lines(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     variable: str,
@@ -328,7 +327,6 @@ def sensitivity_lines(
 
     If the variable is the protocol itself, all are in one column.
     """
-    name, experiment = context.experiment(exhibit)
     together = variable == "protocol"
     protocols, values = protocols_of(experiment), values_of(experiment, variable)
     panels = [None] if together else protocols
@@ -342,7 +340,7 @@ def sensitivity_lines(
     for measure, row in zip(measures, axes, strict=True):
         given = numbers.from_runs(measure.metric)
         column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
-        cells = with_band(column, context.metrics(name).query("flow == @measure.flow"))
+        cells = with_band(column, context.metrics(exhibit.experiments[0]).query("flow == @measure.flow"))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             measure.y_axis.dress_y(ax)

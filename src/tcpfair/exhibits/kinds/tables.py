@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.measures.shown import of_metric
 from tcpfair.metrics.fairness import case_letter
-from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import bdp_mb
 from tcpfair.verdicts.context import Context, protocols_of, values_of
@@ -22,42 +22,12 @@ from tcpfair.verdicts.printed import load_equations, make_key
 DASH = "–"
 CELL_NOTE = "above: reproduced, below: printed, ✗ where they differ by more than the tolerance"
 
-Key = dict[str, Any]
 Metric = Literal[
     *("jfi_mean", "jfi_sd", "jfi_cv", "throughput_mean", "throughput_peak", "U_N+", "U_N-", "S_N", "case"),
 ]
 
 
 # --- Cells of results --------------------------------------------------------------------------------------------
-
-
-def result_cells(
-    context: Context,
-    exhibit: Exhibit,
-    numbers: pd.DataFrame,
-    columns: Mapping[tuple[str, ...], Key],
-    metrics: Sequence[str],
-) -> pd.DataFrame:
-    """Cells of HTML: the reproduced metrics, and the published ones below, marked if they differ.
-
-    A row for each protocol; ``columns`` gives the other parts of the key by heading.
-    """
-    protocols = protocols_of(context.experiment(exhibit)[1])
-    ours = numbers.set_index(["key", "metric"])["value"].to_dict()
-    compared = context.against_print(exhibit.id, numbers)
-    printed = compared[compared["exhibit"] == exhibit.id].set_index(["key", "metric"])
-
-    def cell(protocol: str, column: Key) -> str:
-        key = make_key(protocol=protocol, **column)
-        upper = ", ".join(number_text(ours.get((key, name), np.nan), of_metric(name).decimals) for name in metrics)
-        lower = [_printed_text(printed.loc[key, metric]) for metric in metrics if (key, metric) in printed.index]
-        return f'<div class="ours">{upper}</div><div class="printed">{", ".join(lower)}</div>'
-
-    cells = [[cell(protocol, column) for column in columns.values()] for protocol in protocols]
-    headings = pd.MultiIndex.from_tuples([tuple(map(escape, heading)) for heading in columns])
-    if headings.nlevels == 1:
-        headings = headings.get_level_values(0)
-    return pd.DataFrame(cells, index=[escape(protocol) for protocol in protocols], columns=headings)
 
 
 def number_text(value: float | str, decimals: int) -> str:
@@ -67,15 +37,21 @@ def number_text(value: float | str, decimals: int) -> str:
     return f"{value:.{decimals}f}".replace("-", "−") if np.isfinite(value) else DASH
 
 
-def _printed_text(row: pd.Series) -> str:
-    text = row["printed"].replace("-", "−") if row["printed"] != "-" else DASH
-    return text if row["within"] else f'<span class="off">{text} ✗</span>'
+def above_printed(ours: str, printed: str) -> str:
+    """The HTML of a cell: reproduced numbers, and published ones below."""
+    return f'<div class="ours">{ours}</div><div class="printed">{printed}</div>'
+
+
+def marked(text: str, agrees: bool) -> str:
+    """A published number as HTML, marked unless the reproduced one agrees."""
+    return text if agrees else f'<span class="off">{text} ✗</span>'
 
 
 @drawing(table=True)
 def cell_table(
     context: Context,
     exhibit: Exhibit,
+    experiment: Experiment,
     numbers: Numbers,
     *,
     metrics: list[Metric],
@@ -84,38 +60,52 @@ def cell_table(
 ) -> Drawn:
     """Metrics over runs in one cell: a row per protocol, a column per RTT and, with a heading, for each of ``flows``.
 
-    Without ``flows`` the metrics are of the system.
+    Without ``flows`` the metrics are of the system. Published metrics are below, marked if they differ.
     """
-    _, experiment = context.experiment(exhibit)
+    ours = numbers.table.set_index(["key", "metric"])["value"].to_dict()
+    compared = context.against_print(exhibit.id, numbers.table)
+    printed = compared[compared["exhibit"] == exhibit.id].set_index(["key", "metric"])
+
+    def cell(**place: Any) -> str:
+        key = make_key(**place)
+        upper = ", ".join(number_text(ours.get((key, name), np.nan), of_metric(name).decimals) for name in metrics)
+        lower = (printed.loc[key, metric] for metric in metrics if (key, metric) in printed.index)
+        return above_printed(
+            upper,
+            ", ".join(
+                marked(row["printed"].replace("-", "−") if row["printed"] != "-" else DASH, row["within"])
+                for row in lower
+            ),
+        )
 
     def heading(rtt_ms: float) -> str:
         return f"{rtt_ms:g} ms [{bdp_mb(context, rtt_ms):.2f} MB]" if bdp_heading else f"{rtt_ms:g} ms"
 
-    of_flows = {(title,): {"flow": flow} for flow, title in (flows or {}).items()} or {(): {}}
+    of_flows = {(escape(title),): {"flow": flow} for flow, title in (flows or {}).items()} or {(): {}}
     columns = {
-        (heading(rtt), *title): {"rtt_ms": rtt, **flow}
+        (heading(rtt), *title): [cell(protocol=label, rtt_ms=rtt, **flow) for label in protocols_of(experiment)]
         for rtt in values_of(experiment, "rtt_ms")
         for title, flow in of_flows.items()
     }
-    table = result_cells(context, exhibit, numbers.table, columns, metrics)
-    return Drawn(Table(table, CELL_NOTE))
+    headings = pd.MultiIndex.from_tuples(columns) if flows else [title for (title,) in columns]
+    cells = np.array(list(columns.values())).T
+    return Drawn(Table(pd.DataFrame(cells, map(escape, protocols_of(experiment)), headings), CELL_NOTE))
 
 
 # --- Convergence -------------------------------------------------------------------------------------------------
 
 
 @drawing(table=True)
-def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, *, fair_share: float) -> Drawn:
+def bhatti2008_table7(
+    context: Context, exhibit: Exhibit, experiment: Experiment, numbers: Numbers, *, fair_share: float
+) -> Drawn:
     """Time until the share ``converged_runs_share`` of the runs has converged; a dash if fewer ever do.
 
     A flow counts as fair from ``fair_share`` of its expected throughput on; only the numbers use this option.
     """
-    _, experiment = context.experiment(exhibit)
-    columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in values_of(experiment, "rtt_ms")}
-    metrics = ("T_U", "converged_runs_share")
-    table = result_cells(context, exhibit, numbers.table, columns, metrics)
+    drawn = cell_table(context, exhibit, experiment, numbers, metrics=["T_U", "converged_runs_share"])
     note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
-    return Drawn(Table(table, note))
+    return Drawn(Table(drawn.output.cells, note))
 
 
 # --- Definitions -------------------------------------------------------------------------------------------------

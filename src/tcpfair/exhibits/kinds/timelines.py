@@ -28,7 +28,7 @@ _ALIKE = 0.01  # as a share of the capacity: lines that stay closer than this co
 def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
     """(a) one flow at each RTT, (b) two flows of the same protocol at one RTT: one example run each."""
     single, pair = (context.experiment(exhibit, place)[0] for place in (0, 1))
-    pair_rtt_ms = context.paper.analysis_value("example_pair_rtt_ms")
+    pair_rtt_ms = context.value("example_pair_rtt_ms")
     rtts_ms = values_of(context.paper.experiments[single], "rtt_ms")
     alone = joined(example_run(context, single, protocol, rtt_ms).assign(panel="a") for rtt_ms in rtts_ms)
     both = example_run(context, pair, protocol, pair_rtt_ms).assign(panel="b")
@@ -48,7 +48,7 @@ def time_panels(context: Context, exhibit: Exhibit, *, protocol: str) -> Drawn:
         _draw(right, rows, style.look(protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
     left.set_ylabel(OVER_TIME["throughput"].label)
-    capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
+    capacity_mbps = context.value("capacity_bps") / BPS_PER_MBPS
     for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
     style.note(left, _alike_text(alone, capacity_mbps), (0.3, 0.83), xycoords="axes fraction", va="center")
@@ -77,7 +77,7 @@ def example_runs(context: Context, experiment: str, **where: Any) -> pd.DataFram
 
 def example_number(context: Context) -> int:
     """The number of the run that is drawn as an example, from 1."""
-    return context.paper.analysis_value("example_replicate") + 1
+    return context.value("example_replicate") + 1
 
 
 def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
@@ -102,9 +102,9 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, *, protocol
     name, _ = context.experiment(exhibit)
     rows = example_windows(context, name, protocol)
     own, other = rows.query("flow == @flow"), rows.query("flow != @flow")
-    rtt_ms = context.paper.analysis_value("model_rtt_ms")[flow - 1]
-    mb_per_pkt = context.paper.settings["payload_bytes"].value / BYTES_PER_MB
-    target_bps = context.paper.analysis_value("target_rate_bps")
+    rtt_ms = context.value("model_rtt_ms")[flow - 1]
+    mb_per_pkt = context.value("payload_bytes") / BYTES_PER_MB
+    target_bps = context.value("target_rate_bps")
     needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / BYTES_PER_MB
     mean_mb = numbers.of("cwnd_mean")["value"].item()
 

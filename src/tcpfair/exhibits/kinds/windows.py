@@ -43,7 +43,7 @@ def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, *, model: 
 
 def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.DataFrame]:
     """One curve per run, with time from the start of the model."""
-    trace, residual_share = context.trace(name), context.paper.analysis_value("residual_share")
+    trace, residual_share = context.trace(name), context.value("residual_share")
     for run in trace.runs.itertuples():
         flow = trace.flows.query("run_id == @run.run_id").iloc[0]
         samples = trace.samples.query("run_id == @run.run_id")

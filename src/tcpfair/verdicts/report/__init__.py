@@ -98,7 +98,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
         "headlines": claim_views.headlines(
-            ledger, {view.exhibit.id: view for p in papers for view in p["exhibits"]}, chain
+            ledger, {view["exhibit"].id: view for p in papers for view in p["exhibits"]}, chain
         ),
         "facts": Facts(ledger),
         "totals": {
@@ -204,8 +204,8 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
     return {
         "name": paper,
         "cite": config.cite,
-        "exhibits": [view for view in views if view.exhibit.kind != "supplement"],
-        "supplements": [view for view in views if view.exhibit.kind == "supplement"],
+        "exhibits": [view for view in views if view["exhibit"].kind != "supplement"],
+        "supplements": [view for view in views if view["exhibit"].kind == "supplement"],
         "text_numbers": number_table(in_text, f"Numbers in the text of {paper}", where=True),
         "claims": claim_views.claim_views(paper, ledger, chain, load_causes(layout.data / "claims")),
         "experiments": overall.experiments(layout, config, ledger, chain),

@@ -21,9 +21,19 @@ from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig, load_yaml
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.report.marks import View
 from tcpfair.verdicts.report.words import anchor, equation_label, label
 
 Link = tuple[str, str]  # address, text
+
+
+def to(name: str, text: str = "") -> Link:
+    """The link to an element by its name, with the `label` of an exhibit or a claim by default."""
+    return f"#{anchor(name)}", text or label(name)
+
+
+def to_experiment(paper: str, name: str) -> Link:
+    return to(f"{paper}-x-{name}", name)
 
 
 @dataclass(frozen=True)
@@ -42,8 +52,8 @@ class Section:
         return anchor(f"{self.paper}-s-{self.id}")
 
     @property
-    def label(self) -> str:
-        return self.id.replace("appendix-", "appendix ")
+    def link(self) -> Link:
+        return to(self.anchor, self.id.replace("appendix-", "appendix "))
 
 
 @dataclass(frozen=True)
@@ -61,19 +71,6 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Around:
-    """Everything that a claim or an exhibit is linked with; `lines` have the address of their experiment."""
-
-    sections: list[Link]
-    equations: list[Link]
-    experiments: list[Link]
-    lines: list[tuple[str, Lines]]
-    traces: list[Link]
-    notebook: Link | None
-    command: str
-
-
-@dataclass(frozen=True)
 class Chain:
     """All connections, by paper and name."""
 
@@ -84,23 +81,6 @@ class Chain:
     cells: Mapping[str, str]  # id of the notebook's cell by exhibit
     notebooks: Mapping[str, str]  # address by paper
     traces: Mapping[tuple[str, str], str]  # address of the manifest by paper and experiment
-
-    # --- Addresses ------------------------------------------------------------------------------------------------
-
-    def exhibit(self, exhibit_id: str) -> Link:
-        return f"#{anchor(exhibit_id)}", label(exhibit_id)
-
-    def claim(self, claim_id: str) -> Link:
-        return f"#{anchor(claim_id)}", claim_id.split(".")[1]
-
-    def equation(self, equation_id: str) -> Link:
-        return f"#{anchor(equation_id)}", equation_label(equation_id)
-
-    def section(self, section: Section) -> Link:
-        return f"#{section.anchor}", section.label
-
-    def experiment(self, paper: str, name: str) -> Link:
-        return f"#{experiment_anchor(paper, name)}", name
 
     def notebook(self, paper: str, exhibit_id: str = "") -> Link | None:
         """The executed notebook at the cell that shows an exhibit; the notebook itself if it was not executed."""
@@ -117,29 +97,30 @@ class Chain:
         of_paper = self.sections.get(member.partition(".")[0], [])
         return [section for section in of_paper if member in section.claims + section.exhibits + section.equations]
 
-    def around_claim(self, claim: Claim) -> Around:
+    def around_claim(self, claim: Claim) -> View:
         first, equations = next(iter(claim.exhibits), ""), self.equations_of_claim(claim)
         return self._around(claim.id, first, equations, claim.experiments, self.command_of_claim(claim))
 
-    def around_exhibit(self, exhibit: Exhibit, config: PaperConfig) -> Around:
+    def around_exhibit(self, exhibit: Exhibit, config: PaperConfig) -> View:
         behind = config.behind(exhibit.experiments)
         ordered = [name for name in config.experiments if name in behind]
         return self._around(exhibit.id, exhibit.id, exhibit.uses, ordered, f"./reproduce figure {exhibit.id}")
 
     def _around(
         self, member: str, shown: str, equations: Iterable[str], experiments: Iterable[str], command: str
-    ) -> Around:
+    ) -> View:
+        """Everything that a claim or an exhibit is linked with; ``lines`` have the address of their experiment."""
         paper = member.partition(".")[0]
         places = [(paper, name) for name in experiments]
-        return Around(
-            sections=[self.section(section) for section in self.sections_of(member)],
-            equations=[self.equation(equation) for equation in equations],
-            experiments=[self.experiment(*place) for place in places if place[1] in self.configs[paper].experiments],
-            lines=[(self.experiment(*place)[0], self.lines[place]) for place in places if place in self.lines],
-            traces=[(self.traces[place], place[1]) for place in places if place in self.traces],
-            notebook=self.notebook(paper, shown),
-            command=command,
-        )
+        return {
+            "sections": [section.link for section in self.sections_of(member)],
+            "equations": [to(equation, equation_label(equation)) for equation in equations],
+            "experiments": [to_experiment(*place) for place in places if place[1] in self.configs[paper].experiments],
+            "lines": [(to_experiment(*place)[0], self.lines[place]) for place in places if place in self.lines],
+            "traces": [(self.traces[place], place[1]) for place in places if place in self.traces],
+            "notebook": self.notebook(paper, shown),
+            "command": command,
+        }
 
     def equations_of_claim(self, claim: Claim) -> list[str]:
         """The equations of the exhibits that show a claim, else those of its sections."""
@@ -180,10 +161,6 @@ class Chain:
     def exhibits_of_experiment(self, paper: str, name: str) -> list[str]:
         config = self.configs[paper]
         return [each.id for each in config.exhibits if name in config.behind(each.experiments)]
-
-
-def experiment_anchor(paper: str, name: str) -> str:
-    return anchor(f"{paper}-x-{name}")
 
 
 def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:

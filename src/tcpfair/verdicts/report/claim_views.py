@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED, certainty_text
 from tcpfair.verdicts.claims.margins import MEASURED
-from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
-from tcpfair.verdicts.report.chain import Around, Chain, Link
-from tcpfair.verdicts.report.exhibit_views import ExhibitView
+from tcpfair.verdicts.report.chain import Chain, to
 from tcpfair.verdicts.report.marks import Ledger, Row, Table, View, badge, lines, link, links, of_paper, table
 from tcpfair.verdicts.report.words import SOURCES, anchor, listed, percent, plural, three_digits
 
@@ -26,71 +23,46 @@ _NO_SENTENCE = {
 _OTHER_VERDICT = "The recorded reason is for a different verdict."
 
 
-@dataclass(frozen=True)
-class ClauseView:
-    """One clause in words and units."""
-
-    outcome: str
-    says: str
-    told: str  # what was measured and required, and in which runs and settings it holds
-
-
-@dataclass(frozen=True)
-class ClaimView:
-    """One claim with its evidence and links."""
-
-    claim: Claim
-    verdict: str
-    certainty: str  # ``99 % sure; in 77 % of the settings``
-    held: str  # ``2 of 3 clauses hold``
-    cause: str
-    cause_says: str
-    why: str
-    note: str
-    print_notes: list[str]
-    clauses: list[ClauseView]
-    evidence: str  # if no clause was decided
-    exhibits: list[Link]
-    around: Around
-
-    @property
-    def anchor(self) -> str:
-        return anchor(self.claim.id)
-
-
-def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Cause]) -> list[ClaimView]:
+def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Cause]) -> list[View]:
     """The claims of one paper, in its order."""
     verdicts = of_paper(ledger["claims"], paper).set_index("id").to_dict("index")
     settings = _settings(ledger, paper)
     kernel = {(row["id"], row["clause"]): row for row in of_paper(ledger["guest"], paper).to_dict("records")}
-    clauses: dict[str, list[ClauseView]] = {}
+    clauses: dict[str, list[View]] = {}
     for row in of_paper(ledger["clauses"], paper).to_dict("records"):
         place = row["id"], row["clause"]
         clauses.setdefault(row["id"], []).append(_clause(row, settings.get(place, ""), kernel.get(place)))
     views = []
     for claim in chain.claims[paper]:
         row, found = verdicts[claim.id], clauses.get(claim.id)
-        stated = [ClauseView("", c.says, f"Required: {c.quantity}: {c.asks}.") for c in claim.clauses.values()]
-        view = ClaimView(
-            claim=claim,
-            verdict=row["verdict"],
-            certainty=certainty_text(*(float(row[name] or "nan") for name in ("certainty", "settings_share"))),
-            held=f"{row['held']} of {plural(int(row['clauses']), 'clause')} hold" if found else "not decided",
-            cause=row["cause"],
-            cause_says=causes[row["cause"]].says if row["cause"] else "",
-            why=row["why"] or _NO_SENTENCE.get(row["verdict"], _OTHER_VERDICT),
-            note=claim.by_construction or claim.untested,
-            print_notes=[claim.clauses[name].print_note for name in claim.contradicted],
-            clauses=found or stated,
-            evidence="" if found else row["evidence"],
-            exhibits=[chain.exhibit(name) for name in claim.exhibits],
-            around=chain.around_claim(claim),
-        )
+        stated = [_told("", c.says, f"Required: {c.quantity}: {c.asks}.") for c in claim.clauses.values()]
+        view = {
+            "claim": claim,
+            "anchor": anchor(claim.id),
+            "verdict": row["verdict"],
+            # ``99 % sure; in 77 % of the settings``
+            "certainty": certainty_text(*(float(row[name] or "nan") for name in ("certainty", "settings_share"))),
+            "held": f"{row['held']} of {plural(int(row['clauses']), 'clause')} hold" if found else "not decided",
+            "cause": row["cause"],
+            "cause_says": causes[row["cause"]].says if row["cause"] else "",
+            "why": row["why"] or _NO_SENTENCE.get(row["verdict"], _OTHER_VERDICT),
+            "note": claim.by_construction or claim.untested,
+            "print_notes": [claim.clauses[name].print_note for name in claim.contradicted],
+            "clauses": found or stated,
+            "evidence": "" if found else row["evidence"],
+            "exhibits": [to(name) for name in claim.exhibits],
+            "around": chain.around_claim(claim),
+        }
         views.append(view)
     return views
 
 
-def _clause(row: dict[str, str], settings: str, kernel: dict[str, str] | None = None) -> ClauseView:
+def _told(outcome: str, says: str, told: str) -> View:
+    """One clause in words and units: what was measured and required, and in which runs and settings it holds."""
+    return {"outcome": outcome, "says": says, "told": told}
+
+
+def _clause(row: dict[str, str], settings: str, kernel: dict[str, str] | None = None) -> View:
     """A row of the ledger's clauses as sentences with units; ``kernel`` is that of its table ``guest``."""
     value, low, high = (three_digits(row[name]) for name in ("value", "low", "high"))
     unit = f" {row['unit']}" if row["unit"] else ""
@@ -110,7 +82,7 @@ def _clause(row: dict[str, str], settings: str, kernel: dict[str, str] | None = 
         at_size = ((name, kernel[f"{source}_outcome"], kernel[f"{source}_value"]) for source, name in SOURCES.items())
         outcomes = [f"{outcome} {name} ({three_digits(value)})" for name, outcome, value in at_size if outcome]
         parts.append(f"In further runs: {'; '.join(outcomes)}.")
-    return ClauseView(row["outcome"], row["says"], " ".join(parts))
+    return _told(row["outcome"], row["says"], " ".join(parts))
 
 
 def _part_of(share: float, count: int) -> str:
@@ -125,7 +97,7 @@ def _settings(ledger: Ledger, paper: str) -> dict[tuple[str, str], str]:
     return dict(zip(zip(own["id"], own["clause"], strict=True), own["decides"], strict=True))
 
 
-def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[View]:
+def headlines(ledger: Ledger, exhibits: Mapping[str, View], chain: Chain) -> list[View]:
     """The conclusions, each with its verdict, its certainty, its claims and the first drawn figure that they name."""
     views = []
     for row in ledger["headlines"].to_dict("records"):
@@ -138,8 +110,8 @@ def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain)
                 "says": row["says"],
                 "verdict": row["verdict"],
                 "sure": _how_sure(row["verdict"], confidence, share),
-                "claims": links(chain.claim(name) for name in behind),
-                "figure": next((exhibits[name] for name in named if exhibits[name].image), None),
+                "claims": links(map(to, behind)),
+                "figure": next((exhibits[name] for name in named if exhibits[name]["image"]), None),
             }
         )
     return views
@@ -162,19 +134,20 @@ def _how_sure(verdict: str, confidence: float, share: float) -> str:
 # --- Tables over all claims ---------------------------------------------------------------------------------------
 
 
-def claim_table(views: list[ClaimView]) -> Table:
+def claim_table(views: list[View]) -> Table:
     """All claims: sentence, verdict and reason."""
     rows = [
         Row(
             [
-                link(f"#{view.anchor}", view.claim.id),
-                view.claim.claim,
-                badge(view.verdict) + Markup(" <span class='muted'>{}</span>").format(view.certainty),
-                (Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")) + view.why,
-                links(view.exhibits),
+                link(*to(view["claim"].id, view["claim"].id)),
+                view["claim"].claim,
+                badge(view["verdict"]) + Markup(" <span class='muted'>{}</span>").format(view["certainty"]),
+                (Markup("<b>{}.</b> ").format(view["cause"].capitalize()) if view["cause"] else Markup(""))
+                + view["why"],
+                links(view["exhibits"]),
             ],
-            paper=view.claim.paper,
-            verdict=view.verdict,
+            paper=view["claim"].paper,
+            verdict=view["verdict"],
         )
         for view in views
     ]
@@ -189,7 +162,7 @@ def margin_table(ledger: Ledger) -> Table:
         if int(row["clauses"]) == 0:
             continue
         turned = [part.partition(": ") for part in row["turned"].split("; ") if part]
-        named = [Markup("{}: {}").format(link(f"#{anchor(name)}", name), verdict) for name, _, verdict in turned]
+        named = [Markup("{}: {}").format(link(*to(name, name)), verdict) for name, _, verdict in turned]
         value = f"{row['value']} {row['unit']}".strip() if row["value"] else ""
         tried = row["tried"] + (
             f" ({float(row['times']):.2g} times)" if row["tried"] == MEASURED and row["times"] else ""
@@ -200,14 +173,14 @@ def margin_table(ledger: Ledger) -> Table:
     return table("Verdicts under other margins", titles, rows, tools=True, id="by-margin")
 
 
-def cause_table(views: list[ClaimView], causes: dict[str, Cause]) -> Table:
+def cause_table(views: list[View], causes: dict[str, Cause]) -> Table:
     """The claims of each cause, with their number."""
     rows = []
     for name, cause in causes.items():
-        behind = [view for view in views if view.cause == name]
-        verdicts = dict.fromkeys(view.verdict for view in behind)
-        counts = listed([f"{sum(v.verdict == verdict for v in behind)} {verdict}" for verdict in verdicts])
-        named = links((f"#{view.anchor}", view.claim.id) for view in behind)
+        behind = [view for view in views if view["cause"] == name]
+        verdicts = dict.fromkeys(view["verdict"] for view in behind)
+        counts = listed([f"{sum(v['verdict'] == verdict for v in behind)} {verdict}" for verdict in verdicts])
+        named = links(to(view["claim"].id, view["claim"].id) for view in behind)
         rows.append([name.capitalize(), cause.says, len(behind), counts, named])
     titles = ["cause", "what it means:wide", "claims:n", "verdicts", "which:names"]
     return table("Causes, by number of claims", titles, rows, id="by-cause")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,52 +11,22 @@ from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.runs.record import Record
 from tcpfair.verdicts import printed
-from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
-from tcpfair.verdicts.report.chain import Around, Chain, Link, relative
-from tcpfair.verdicts.report.marks import Ledger, Row, Table, badge, link, links, of_paper, table
+from tcpfair.verdicts.printed import NO_VALUE, key_text
+from tcpfair.verdicts.report.chain import Chain, relative, to
+from tcpfair.verdicts.report.marks import Ledger, Row, Table, View, badge, link, links, of_paper, table
 from tcpfair.verdicts.report.pages import fragment, size_px
 from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
 
 
-@dataclass(frozen=True)
-class ExhibitView:
-    """One exhibit as the template shows it."""
-
-    exhibit: Exhibit
-    label: str
-    status: str
-    source: str
-    reason: str  # why it is not built; empty if it is
-    n_runs: int
-    image: str  # address of the drawing
-    size: tuple[int, int] | None  # of the image, in px
-    table: Markup
-    files: list[Link]
-    numbers: Table | None
-    counted: Counted  # of these numbers
-    marks: list[Link]  # exhibits whose published numbers it draws as marks
-    claims: list[Link]
-    around: Around
-    lab: list[Link]
-
-    @property
-    def anchor(self) -> str:
-        return anchor(self.exhibit.id)
-
-    @property
-    def paper(self) -> str:
-        return self.exhibit.id.partition(".")[0]
-
-
 def exhibit_views(
     layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record], chain: Chain, lab: str
-) -> list[ExhibitView]:
+) -> list[View]:
     """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, or empty."""
     listed = pd.concat([ledger["exhibits"], ledger["supplements"]]).set_index("exhibit").to_dict("index")
     numbers = of_paper(ledger["numbers"], config.paper)
     printing = {each.id for each in config.exhibits} & set(numbers["exhibit"])
 
-    def view(exhibit: Exhibit) -> ExhibitView:
+    def view(exhibit: Exhibit) -> View:
         row, found = listed[exhibit.id], records.get(exhibit.id)
         files = {Path(name).suffix: layout.root / name for name in row["files"].split(";") if name}
         own = printed.belonging(numbers, exhibit.id)
@@ -66,34 +35,37 @@ def exhibit_views(
         name = f"{label(exhibit.id)} of {config.paper}"
         caption = f"Printed and reproduced numbers of {name}"
         drawn, image = files.get(".html"), files.get(".svg")
-        return ExhibitView(
-            exhibit=exhibit,
-            label=label(exhibit.id),
-            status=row["status"],
-            source=row["source"],
-            reason=""
-            if is_built
-            else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
-            n_runs=found.n_runs if is_built and found else 0,
-            image=relative(layout, image) if image else "",
-            size=size_px(image) if image else None,
-            table=fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
-            files=[(relative(layout, file), file.name) for file in files.values()],
-            numbers=number_table(own, caption, where=counted.in_text > 0) if len(own) else None,
-            counted=counted,
-            marks=[chain.exhibit(other) for other in printed.drawn_marks(exhibit, printing)],
-            claims=[chain.claim(claim) for claim in chain.claims_of_exhibit(exhibit)],
-            around=chain.around_exhibit(exhibit, config),
-            lab=[(f"{lab}#preset={config.paper}/{each}", each) for each in exhibit.experiments] if lab else [],
-        )
+        return {
+            "exhibit": exhibit,
+            "anchor": anchor(exhibit.id),
+            "paper": config.paper,
+            "label": label(exhibit.id),
+            "status": row["status"],
+            "source": row["source"],
+            "reason": _reason(exhibit, row["status"], found, ledger["run_plan"]),
+            "n_runs": found.n_runs if is_built and found else 0,
+            "image": relative(layout, image) if image else "",
+            "size": size_px(image) if image else None,
+            "table": fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
+            "files": [(relative(layout, file), file.name) for file in files.values()],
+            "numbers": number_table(own, caption, where=counted.in_text > 0) if len(own) else None,
+            "counted": counted,
+            # exhibits whose published numbers it draws as marks
+            "marks": [to(other) for other in printed.drawn_marks(exhibit, printing)],
+            "claims": [to(claim) for claim in chain.claims_of_exhibit(exhibit)],
+            "around": chain.around_exhibit(exhibit, config),
+            "lab": [(f"{lab}#preset={config.paper}/{each}", each) for each in exhibit.experiments] if lab else [],
+        }
 
     return [view(exhibit) for exhibit in config.exhibits]
 
 
-def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
-    """Why an exhibit is not built."""
-    if failed:
-        return failed.error or "drawing failed"
+def _reason(exhibit: Exhibit, status: str, found: Record | None, plan: pd.DataFrame) -> str:
+    """Why an exhibit is not built; empty if it is."""
+    if status == "built":
+        return ""
+    if status == "failed" and found:
+        return found.error or "drawing failed"
     of_paper = plan[plan["paper"] == exhibit.id.partition(".")[0]]
     available = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
     missing = [name for name in exhibit.experiments if name not in available]
@@ -126,20 +98,20 @@ def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Ta
     return table(caption, (["where"] if where else []) + titles, rows, tools=len(rows) > 20, verdict_title="outcome")
 
 
-def exhibit_table(views: list[ExhibitView]) -> Table:
+def exhibit_table(views: list[View]) -> Table:
     """All exhibits: section, status, numbers within tolerance, and claims."""
     rows = [
         Row(
             [
-                link(f"#{view.anchor}", f"{view.paper}, {view.label}"),
-                view.exhibit.title,
-                links(view.around.sections),
-                badge(view.status),
-                f"{view.counted.within} of {view.counted.total}" if view.counted.total else "none printed",
-                links(view.claims),
+                link(*to(view["exhibit"].id, f"{view['paper']}, {view['label']}")),
+                view["exhibit"].title,
+                links(view["around"]["sections"]),
+                badge(view["status"]),
+                f"{view['counted'].within} of {view['counted'].total}" if view["counted"].total else "none printed",
+                links(view["claims"]),
             ],
-            paper=view.paper,
-            verdict=view.status,
+            paper=view["paper"],
+            verdict=view["status"],
         )
         for view in views
     ]

@@ -104,14 +104,6 @@ def lines(*parts: str | Markup) -> Markup:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column: its title, and its kind as a class: ``n`` numbers, ``wide`` sentences, ``names`` lists of names."""
-
-    title: str
-    kind: str = ""
-
-
-@dataclass(frozen=True)
 class Row:
     """A row: its cells, its id, and the values by which the page's script filters it."""
 
@@ -124,10 +116,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption. Those with ``tools`` can be searched and filtered, all can be sorted."""
+    """A table with a caption. Those with ``tools`` can be searched and filtered, all can be sorted.
+
+    A column has a title, and its kind as a class: ``n`` numbers, ``wide`` sentences, ``names`` lists of names.
+    """
 
     caption: str
-    columns: list[Column]
+    columns: list[tuple[str, str]]
     rows: list[Row]
     tools: bool = False
     verdict_title: str = "verdict"
@@ -140,7 +135,7 @@ class Table:
 
 def table(caption: str, titles: Iterable[str], rows: Iterable[Row | list[Cell]], **options) -> Table:
     """A table from titles such as ``runs:n``, in which the kind of a column follows a colon."""
-    columns = [Column(title, kind) for title, _, kind in (each.partition(":") for each in titles)]
+    columns = [(title, kind) for title, _, kind in (each.partition(":") for each in titles)]
     return Table(caption, columns, [row if isinstance(row, Row) else Row(row) for row in rows], **options)
 
 

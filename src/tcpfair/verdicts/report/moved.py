@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts import baseline, printed
-from tcpfair.verdicts.printed import key_text
+from tcpfair.verdicts.printed import as_number, key_text
 from tcpfair.verdicts.report.marks import Table, table_of
 from tcpfair.verdicts.report.words import MINUS
 
@@ -53,9 +53,8 @@ def change_table(rows: list[dict]) -> Table:
 
 def pair_of(row: Mapping[str, str]) -> Pair | None:
     """Old and new on an axis with their spreads; None if one of them is not a number."""
-    try:
-        values = [float(row["baseline"]), float(row["today"])]
-    except ValueError:
+    values = [as_number(row[name]) for name in ("baseline", "today")]
+    if any(isinstance(value, str) for value in values):
         return None
     reach = [float(row[name] or 0) for name in baseline.REACH_COLUMNS]
     spans = [(value - r, value, value + r) for value, r in zip(values, reach, strict=True)]

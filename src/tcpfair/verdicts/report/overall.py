@@ -14,7 +14,7 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.printed import OUTCOMES, key_text
-from tcpfair.verdicts.report.chain import Chain, experiment_anchor
+from tcpfair.verdicts.report.chain import Chain, to, to_experiment
 from tcpfair.verdicts.report.marks import (
     Bar,
     Ledger,
@@ -30,7 +30,7 @@ from tcpfair.verdicts.report.marks import (
     table_of,
 )
 from tcpfair.verdicts.report.marks import code as code_mark
-from tcpfair.verdicts.report.words import anchor, count_text, label, number_text, percent, three_digits
+from tcpfair.verdicts.report.words import anchor, count_text, equation_label, label, number_text, percent, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 
@@ -53,7 +53,7 @@ def printed_shares(ledger: Ledger) -> Table:
     rows = []
     for exhibit, counted in found.groupby("exhibit", sort=False):
         bar = Bar(dict(zip(counted["category"], counted["count"].astype(int), strict=True)))
-        place = exhibit if ".sec-" in exhibit else link(f"#{anchor(exhibit)}", exhibit)
+        place = exhibit if ".sec-" in exhibit else link(*to(exhibit, exhibit))
         cells = [place, *(bar.counts[outcome] for outcome in OUTCOMES), draw_bar(bar)]
         rows.append(Row(cells, paper=exhibit.partition(".")[0]))
     titles = ["where", "within:n", "outside:n", "not computed:n", "shares"]
@@ -222,9 +222,9 @@ def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[
             "function": row["function"].removeprefix("tcpfair."),
             "test": row["test"].split("::")[-1],
             "correction": row["correction"],
-            "exhibits": [chain.exhibit(name) for name in row["exhibits"].split(";") if name],
-            "claims": [chain.claim(name) for name in claims[row["id"]]],
-            "sections": [chain.section(section) for section in chain.sections_of(row["id"])],
+            "exhibits": [to(name) for name in row["exhibits"].split(";") if name],
+            "claims": [to(name) for name in claims[row["id"]]],
+            "sections": [section.link for section in chain.sections_of(row["id"])],
             "anchor": anchor(row["id"]),
         }
         for row in ledger["equations"].to_dict("records")
@@ -260,9 +260,9 @@ def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chai
                 "backend": manifest.get("backend", ""),
                 "code": manifest.get(CODE, {}).get(code.SIMULATOR, "")[:12],
                 "assumptions": _assumed(paper, name, assumed[assumed["experiment"] == name]),
-                "exhibits": [chain.exhibit(each) for each in chain.exhibits_of_experiment(paper, name)],
-                "claims": [chain.claim(each) for each in chain.claims_of_experiment(paper, name)],
-                "anchor": experiment_anchor(paper, name),
+                "exhibits": [to(each) for each in chain.exhibits_of_experiment(paper, name)],
+                "claims": [to(each) for each in chain.claims_of_experiment(paper, name)],
+                "anchor": to_experiment(paper, name)[0][1:],
             }
         )
     return views
@@ -292,7 +292,7 @@ def stated(paper: str, ledger: Ledger, chain: Chain) -> Table:
 def _settings(caption: str, values: pd.DataFrame, columns: dict[str, str], paper: str, chain: Chain) -> Table:
     groups = of_paper(values, paper).groupby(["name", *columns.values()], sort=False)["experiment"]
     rows = [
-        Row([code_mark(name), *own, links(chain.experiment(paper, each) for each in names)], paper=paper)
+        Row([code_mark(name), *own, links(to_experiment(paper, each) for each in names)], paper=paper)
         for (name, *own), names in groups
     ]
     return table(caption, ["setting", *columns, "experiments:names"], rows, tools=True)
@@ -303,7 +303,7 @@ def run_plan(ledger: Ledger) -> Table:
     found = ledger["run_plan"].astype(dict.fromkeys(["runs", "simulated_s", "packets", "expected_s"], float))
     rows = []
     for row in found.to_dict("records"):
-        place = link(f"#{experiment_anchor(row['paper'], row['experiment'])}", row["experiment"])
+        place = link(*to_experiment(row["paper"], row["experiment"]))
         rows.append([row["paper"], place, *_costs(row)])
     rows.append(Row([Markup("<b>all</b>"), "", *_costs(found.sum(numeric_only=True))], kind="total"))
     titles = ["paper", "experiment", "runs:n", "simulated:n", "packets, at most:n", "time:n"]
@@ -323,11 +323,11 @@ def section_table(paper: str, chain: Chain) -> Table:
     rows = []
     for section in chain.sections[paper]:
         cells = [
-            lines(section.label),
+            lines(section.link[1]),
             section.title,
-            links(chain.claim(name) for name in section.claims),
-            links(chain.exhibit(name) for name in section.exhibits),
-            links(chain.equation(name) for name in section.equations),
+            links(map(to, section.claims)),
+            links(map(to, section.exhibits)),
+            links(to(name, equation_label(name)) for name in section.equations),
         ]
         rows.append(Row(cells, id=section.anchor))
     titles = ["section", "title:wide", "claims:names", "exhibits:names", "equations:names"]

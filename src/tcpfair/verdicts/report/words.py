@@ -7,7 +7,7 @@ import math
 from tcpfair.runs.ensemble import digits
 from tcpfair.verdicts.cell_links import anchor as anchor
 from tcpfair.verdicts.cell_links import label as label
-from tcpfair.verdicts.printed import NO_VALUE
+from tcpfair.verdicts.printed import NO_VALUE, as_number
 
 MINUS = "−"
 
@@ -32,9 +32,8 @@ def equation_label(equation_id: str) -> str:
 
 def number_text(value: str, printed: str) -> str:
     """A computed value with one decimal more than the published one; letters and dashes are unchanged."""
-    try:
-        number = float(value)
-    except ValueError:
+    number = as_number(value)
+    if isinstance(number, str):
         return "–" if value in ("", NO_VALUE) else value
     decimals = len(printed.partition(".")[2]) + 1
     return f"{number:.{decimals}f}".replace("-", MINUS)
