@@ -33,6 +33,8 @@ BITS_PER_BYTE = 8
 DUPLICATE_THRESHOLD = 3  # later arrivals that prove a loss (RFC 6675, DupThresh)
 INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
 MAX_BACKOFF = 64
+LINUX_HZ = 250  # clock ticks a second; a timer never expires early
+LEAST_LINUX_TIMER_S = 0.002  # TCP_TIMEOUT_MIN_US
 REVERSE_SEED = 0x9E3779B97F4A7C15  # XORed to the seed: random numbers of the reverse bottleneck
 BUFFER_TOLERANCE = 1e-9  # of a service time: forgives rounding in the waiting time
 TICK_TOLERANCE = 1e-6  # of a tick: what comes that much before a tick, or lacks that much of its credit, is in time
@@ -799,6 +801,10 @@ class Sender:
         self.snd_nxt = 0
         self.in_flight: dict[int, Packet] = {}  # by seq, in transmission order; unknown losses and arrivals included
         self.newest_arrived: list[int] = []  # the highest orders that have arrived
+        self.sacked: set[int] = set()  # arrived beyond a hole
+        self.has_rack = spec.stack == "linux_6" and spec.recovery == "sack" and self.is_reliable
+        self.newest_rtt_s = math.nan
+        self.reordering_s = math.inf  # when RACK's timer expires
         self.lost: set[int] = set()  # known to be lost, not arrived since
         self.retransmit_queue: deque[int] = deque()
 
@@ -866,9 +872,12 @@ class Sender:
             is_known = self.in_flight.pop(packet.seq, None) is packet
             assert is_known or not self.is_reliable, f"ACK of {packet.seq}, which is not in flight"
             self.lost.discard(packet.seq)
-        self._update_rtt(self.events.now_s - ack.newest_handed_s)
+        self.newest_rtt_s = self.events.now_s - ack.newest_handed_s
+        self._update_rtt(self.newest_rtt_s)
         self.backoff = 1
 
+        self.sacked.update(packet.seq for packet in ack.arrived)
+        self.sacked = {seq for seq in self.sacked if seq >= self.una}
         new_losses = self._detect_losses(ack.arrived)
         if self.is_reliable:
             self._update_recovery(has_una_advanced)
@@ -895,13 +904,10 @@ class Sender:
         window.rtt_min_s = min(window.rtt_min_s, rtt_s)
 
     def _detect_losses(self, arrived: list[Packet]) -> list[Packet]:
-        """Find the transmissions that three later ones have passed, and queue them for retransmission."""
+        """Find the transmissions that later ones have proved lost, and queue them for retransmission."""
         orders = [*self.newest_arrived, *(packet.order for packet in arrived)]
         self.newest_arrived = sorted(orders)[-DUPLICATE_THRESHOLD:]
-        if len(self.newest_arrived) < DUPLICATE_THRESHOLD:
-            return []
-        third_newest = self.newest_arrived[0]
-        passed = list(itertools.takewhile(lambda p: p.order < third_newest, self.in_flight.values()))
+        passed = self._overdue() if self.has_rack else self._passed_by_three()
         sees_lost_retransmissions = self.spec.recovery == "sack"
         losses = [p for p in passed if sees_lost_retransmissions or not p.is_retransmission]
         self.is_stuck = len(losses) < len(passed)
@@ -911,6 +917,40 @@ class Sender:
                 self.lost.add(packet.seq)
                 self.retransmit_queue.append(packet.seq)
         return losses
+
+    def _passed_by_three(self) -> list[Packet]:
+        if len(self.newest_arrived) < DUPLICATE_THRESHOLD:
+            return []
+        third_newest = self.newest_arrived[0]
+        return list(itertools.takewhile(lambda p: p.order < third_newest, self.in_flight.values()))
+
+    def _overdue(self) -> list[Packet]:
+        """RACK (RFC 8985, section 6.2) with the constants of Linux 6.1; a timer is set for those that are not yet overdue."""
+        recovers = self.phase is not Phase.OPEN and self.una < self.recover_seq
+        is_sure = recovers or len(self.sacked) >= DUPLICATE_THRESHOLD
+        window_s = 0.0 if is_sure else min(self.window.rtt_min_s / 4, self.window.srtt_s)
+        newest = self.newest_arrived[-1] if self.newest_arrived else -1
+        overdue, self.reordering_s = [], math.inf
+        for packet in itertools.takewhile(lambda p: p.order < newest, self.in_flight.values()):
+            left_s = self.newest_rtt_s + window_s - (self.events.now_s - packet.handed_s)
+            if left_s <= 0:
+                overdue.append(packet)
+                continue
+            ticks = math.floor(LINUX_HZ * self.events.now_s) + math.ceil(LINUX_HZ * (left_s + LEAST_LINUX_TIMER_S)) + 1
+            self.reordering_s = ticks / LINUX_HZ
+        if math.isfinite(self.reordering_s):
+            self.events.at(self.reordering_s, self._on_reordering_timer, self.reordering_s, order=(self.place, TIMER))
+        return overdue
+
+    def _on_reordering_timer(self, set_for_s: float) -> None:
+        if set_for_s != self.reordering_s:  # an ACK has changed it since
+            return
+        self._detect_losses([])
+        self._enter_recovery()
+        if self.spec.reduction == "prr":
+            self._reduce_proportionally(1)
+        self._send()
+        self._set_timer_if_stalled()
 
     def _update_recovery(self, has_una_advanced: bool) -> None:
         is_complete = self.una >= self.recover_seq
@@ -938,6 +978,8 @@ class Sender:
         if self.spec.reduction == "immediate":
             self.window.cwnd_pkts = self.window.ssthresh_pkts
         self.recover_fs_pkts = len(self.in_flight) + len(self.retransmit_queue)
+        if self.has_rack:
+            self.recover_fs_pkts = math.floor(cwnd_before_pkts)  # Linux: prior_cwnd
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
         self.window.counted_acks = 0
@@ -1077,6 +1119,7 @@ class Sender:
         self.recover_seq = self.snd_nxt
         self.has_free_retransmission = False
         self.is_stuck = False
+        self.reordering_s = math.inf
         self.last_reduction_order = len(self.transmissions)
         if not self.is_reliable:
             self.in_flight.clear()

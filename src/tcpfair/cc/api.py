@@ -37,6 +37,7 @@ MIN_WINDOW_PKTS = 2.0
 
 # The window arithmetic of a flow, by the name of its stack: ``f.whole``.
 TEXT, LINUX, NS2, LINUX_6 = 0.0, 1.0, 2.0, 3.0
+LINUX_HZ = 250.0  # ticks of its clock per second in Debian's kernels, for ``stack: linux_6``
 STACK = {"text": TEXT, "linux": LINUX, "ns2": NS2, "linux_6": LINUX_6}
 
 
@@ -64,7 +65,7 @@ COMMON_STATE = (
     "rtt_min",  # least RTT sample so far, s
     "round_rtt_min",  # least RTT sample of the round that ends, s (in on_round)
     "acked",  # packets newly acknowledged by this ACK
-    "advanced",  # 1: this ACK acknowledges in order, 0: a duplicate (in on_every_ack)
+    "advanced",  # packets that this ACK acknowledges in order, 0: a duplicate (with on_every_ack)
     "repaired",  # 1: this ACK is for a retransmitted packet, so it gives no RTT sample (in on_every_ack)
     "answered",  # time at which the receiver sent this ACK without queueing, half the path's RTT ago, s (in on_every_ack)
     "growth",  # weight of this ACK in the growth of the window: 1, or `acked` with byte counting

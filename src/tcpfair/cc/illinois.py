@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import TEXT, Param, decrease_to, rounded_down, slow_start
+from tcpfair.cc.api import LINUX_6, MIN_WINDOW_PKTS, TEXT, Param, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -114,7 +114,8 @@ def on_ack(f, p):
     if f.whole == TEXT:
         f.cwnd += f.alpha * f.acked / f.cwnd
         return
-    f.cwnd_cnt += f.acked
+    # of Linux 6 an ACK that ends a recovery counts all packets up to it (tcp_illinois_acked)
+    f.cwnd_cnt += f.advanced if f.whole == LINUX_6 else f.acked
     pkts = math.floor(f.cwnd_cnt * f.alpha / f.cwnd)
     if pkts > 0.0:
         f.cwnd += pkts
@@ -125,7 +126,10 @@ def on_ack(f, p):
 def on_loss(f, p):
     f.recovering = 1.0
     beta = f.beta if f.alpha != 0.0 else p.beta_max
-    decrease_to(f, beta if p.linux_2_6_22 != 0.0 else 1.0 - beta)
+    if p.linux_2_6_22 != 0.0:
+        decrease_to(f, beta)
+    else:
+        f.ssthresh = max(f.cwnd - rounded_down(f, beta * f.cwnd), MIN_WINDOW_PKTS)
 
 
 @jit

@@ -9,7 +9,7 @@ TcpVeno differs only in its integer window.
 
 from __future__ import annotations
 
-from tcpfair.cc.api import TEXT, Param, additive_increase, count_acks, decrease_to, grow_as_reno, slow_start
+from tcpfair.cc.api import LINUX_6, TEXT, Param, additive_increase, count_acks, decrease_to, grow_as_reno, slow_start
 from tcpfair.cc.vegas import backlog_pkts
 from tcpfair.jit import jit
 
@@ -30,10 +30,23 @@ def on_ack(f, p):
     # Fu 2003 II: the available bandwidth is used up from N = beta on, one packet every other RTT
     if f.whole == TEXT:
         additive_increase(f, 1.0 if f.backlog < p.beta else 0.5)
+    elif f.whole == LINUX_6 and f.backlog >= p.beta:
+        count_backlogged(f)
     elif count_acks(f, f.cwnd, f.growth) and f.backlog >= p.beta:
         f.leave_out = 1.0 - f.leave_out
         if f.leave_out == 0.0:
             f.cwnd -= 1.0
+
+
+@jit
+def count_backlogged(f):
+    """A packet for every second window of ACKs, of which the last one counts in no window (Linux 6: tcp_veno_cong_avoid)."""
+    if f.cwnd_cnt < f.cwnd:
+        f.cwnd_cnt += f.growth
+        return
+    f.cwnd_cnt = 0.0
+    f.leave_out = 1.0 - f.leave_out
+    f.cwnd += f.leave_out
 
 
 @jit

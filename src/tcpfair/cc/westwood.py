@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, Param, additive_increase, decrease_to, rounded_down, slow_start
+from tcpfair.cc.api import LINUX_6, LINUX_HZ, MIN_WINDOW_PKTS, NS2, Param, additive_increase, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -29,7 +29,7 @@ PARAMS = (
 )
 STATE = (
     *("bw_sample_start_s", "bw_sample_pkts", "bw_first_pps", "bw_pps", "srtt_min_s", "recovering"),
-    *("srtt_eighths_ms", "rtt_min_ms", "sample_start_ms", "first_bytes_per_ms", "bytes_per_ms"),  # in ns-2
+    *("srtt_eighths_ms", "rtt_ticks", "rtt_min_ticks", "sample_start_ticks", "first_bytes_per_tick", "bytes_per_tick"),  # by a clock
 )
 HALVING_FLOOR = 1.0
 WHOLE = True
@@ -47,29 +47,41 @@ def take_bandwidth_sample(f, p, sample_pps):
 
 
 @jit
-def take_in_ticks(f, p):
-    """``on_every_ack`` by ns-2's clock (tcp-linux.cc, rtt_update and JIFFY_RATIO): each filter rounds down."""
-    now_ms = math.floor(f.now * 1e3)
+def take_in_ticks(f, p, rtt_ticks, ticks_per_s):
+    """``on_every_ack`` by a kernel's clock, in whole ticks and bytes: each filter rounds down."""
+    now_ticks = math.floor(f.now * ticks_per_s)
+    if f.rtt_min_ticks == 0.0:
+        f.sample_start_ticks = now_ticks
+        f.rtt_min_ticks = rtt_ticks
+    f.rtt_min_ticks = min(f.rtt_min_ticks, rtt_ticks)
+    elapsed_ticks = now_ticks - f.sample_start_ticks
+    if elapsed_ticks > max(rtt_ticks, math.floor(p.bw_sample_min_s * ticks_per_s)):
+        sample = math.floor(f.bw_sample_pkts * p.mss_bytes / elapsed_ticks)
+        if f.first_bytes_per_tick == 0.0 and f.bytes_per_tick == 0.0:
+            f.first_bytes_per_tick = f.bytes_per_tick = sample
+        else:
+            f.first_bytes_per_tick = math.floor((7.0 * f.first_bytes_per_tick + sample) / 8.0)
+            f.bytes_per_tick = math.floor((7.0 * f.bytes_per_tick + f.first_bytes_per_tick) / 8.0)
+        f.sample_start_ticks = now_ticks
+        f.bw_sample_pkts = 0.0
+    f.bw_sample_pkts += f.acked
+
+
+@jit
+def smoothed_rtt_of_ns2(f):
+    """In whole ms (tcp-linux.cc, rtt_update and JIFFY_RATIO)."""
     rtt_ms = max(math.floor(f.rtt * 1e3 + 0.5), 1.0)
     if f.srtt_eighths_ms == 0.0:
         f.srtt_eighths_ms = 8.0 * rtt_ms
-        f.sample_start_ms = now_ms
-        f.rtt_min_ms = rtt_ms
     else:
         f.srtt_eighths_ms += rtt_ms - math.floor(f.srtt_eighths_ms / 8.0)
-    srtt_ms = math.floor(f.srtt_eighths_ms / 8.0)
-    f.rtt_min_ms = min(f.rtt_min_ms, srtt_ms)
-    elapsed_ms = now_ms - f.sample_start_ms
-    if elapsed_ms > max(srtt_ms, p.bw_sample_min_s * 1e3):
-        sample = math.floor(f.bw_sample_pkts * p.mss_bytes / elapsed_ms)
-        if f.first_bytes_per_ms == 0.0 and f.bytes_per_ms == 0.0:
-            f.first_bytes_per_ms = f.bytes_per_ms = sample
-        else:
-            f.first_bytes_per_ms = math.floor((7.0 * f.first_bytes_per_ms + sample) / 8.0)
-            f.bytes_per_ms = math.floor((7.0 * f.bytes_per_ms + f.first_bytes_per_ms) / 8.0)
-        f.sample_start_ms = now_ms
-        f.bw_sample_pkts = 0.0
-    f.bw_sample_pkts += f.acked
+    return math.floor(f.srtt_eighths_ms / 8.0)
+
+
+@jit
+def window_in_ticks(f, p):
+    """``bandwidth_delay_pkts`` by a kernel's clock (tcp_westwood_bw_rttmin)."""
+    return max(math.floor(f.bytes_per_tick * f.rtt_min_ticks / p.mss_bytes), MIN_WINDOW_PKTS)
 
 
 @jit
@@ -81,7 +93,12 @@ def bandwidth_delay_pkts(f):
 @jit
 def on_every_ack(f, p):
     if f.whole == NS2:
-        take_in_ticks(f, p)
+        take_in_ticks(f, p, smoothed_rtt_of_ns2(f), 1e3)
+        return
+    if f.whole == LINUX_6:
+        if f.repaired == 0.0:
+            f.rtt_ticks = math.ceil(f.rtt * LINUX_HZ)
+        take_in_ticks(f, p, f.rtt_ticks, LINUX_HZ)
         return
     if f.srtt_min_s == 0.0:
         f.bw_sample_start_s = f.now
@@ -99,6 +116,8 @@ def on_every_ack(f, p):
 
 @jit
 def on_ack(f, p):
+    if f.whole == LINUX_6 and f.recovering != 0.0:
+        f.cwnd = f.ssthresh = window_in_ticks(f, p)  # CA_EVENT_COMPLETE_CWR
     f.recovering = 0.0
     if not slow_start(f):
         additive_increase(f, 1.0)
@@ -108,13 +127,19 @@ def on_ack(f, p):
 def on_loss(f, p):
     if f.whole == NS2:
         decrease_to(f, 0.5)
-        f.min_cwnd = max(math.floor(f.bytes_per_ms * f.rtt_min_ms / p.mss_bytes), MIN_WINDOW_PKTS)
+        f.min_cwnd = window_in_ticks(f, p)
+        return
+    f.recovering = 1.0
+    if f.whole == LINUX_6:
+        decrease_to(f, 0.5)
         return
     f.ssthresh = bandwidth_delay_pkts(f)
-    f.recovering = 1.0
 
 
 @jit
 def on_timeout(f, p):
     decrease_to(f, 0.5)
+    if f.whole == LINUX_6:
+        f.ssthresh = window_in_ticks(f, p)
+        f.rtt_min_ticks = math.inf  # the next ACK sets it (CA_EVENT_LOSS)
     f.recovering = 0.0

@@ -113,7 +113,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
             f.rtt_min = min(f.rtt_min, rtt)
             e.round_rtt_min = min(e.round_rtt_min, rtt)
             if e.watches_acks == 1:
-                f.advanced, f.repaired, f.answered = 1.0, 0.0, now - 0.5 * e.rtt_s
+                f.advanced, f.repaired, f.answered = f.acked, 0.0, now - 0.5 * e.rtt_s
                 call_on_every_ack(e.algorithm, f, p)
             if likely(f.cwnd <= e.rwnd):
                 if likely(f.whole == TEXT):  # inlining removes the rules' code for whole windows

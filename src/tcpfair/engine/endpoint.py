@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from tcpfair.cc.api import LINUX_6, TEXT
+from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT
 from tcpfair.engine.blocks import LOG_RESERVE, place, widen_access, widen_got
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
-from tcpfair.engine.link import SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
+from tcpfair.engine.link import DUPLICATE_THRESHOLD, SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
 from tcpfair.engine.state import (
     ASKING,
     DUPLICATE,
@@ -31,6 +31,7 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
+LEAST_WAIT_S = 0.002  # TCP_TIMEOUT_MIN_US of Linux 6
 NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond the packets in flight, at the end of a recovery
 
 
@@ -212,6 +213,46 @@ def show_losses(e, lost, losses):
     return highest
 
 
+@jit
+def overtaken(e, f, lost, now):
+    """The number of losses that RACK detects now (RFC 8985, section 6.2; Linux 6.1, tcp_recovery.c).
+
+    A packet is lost when one that was sent later has arrived: in recovery, and with the third of these, at once; otherwise
+    a quarter of the least RTT after its ACK was due. A timer is set for that.
+    """
+    e.reorder_at_s = NEVER
+    window_s = min(0.25 * f.rtt_min, f.srtt)
+    if (e.in_recovery | e.after_timeout) != 0 and e.rcv_nxt < e.recover_seq:
+        window_s = 0.0
+    losses = np.int64(0)
+    for k in range(e.shown, e.lost_tail):
+        packet = lost[place(e.lost_first, k, e.lost_mask)]
+        later = e.head - packet.next_place
+        if later <= 0:
+            break
+        if later >= DUPLICATE_THRESHOLD:
+            window_s = 0.0
+        left_s = f.rtt + window_s - (now - packet.sent_s)
+        if left_s <= 0.0:
+            losses += 1
+        else:
+            # the kernel's timers count whole ticks, and none fires early
+            ticks = math.floor(now * LINUX_HZ) + math.ceil((left_s + LEAST_WAIT_S) * LINUX_HZ) + 1.0
+            e.reorder_at_s = ticks / LINUX_HZ
+    return losses
+
+
+@jit
+def reordering_timeout(links, e, f, p, lost, log, flow, now):
+    """RACK's timer starts a recovery, whose first retransmission no ACK triggers (tcp_rack_reo_timeout)."""
+    f.now = now
+    f.acked = 1.0
+    show_losses(e, lost, overtaken(e, f, lost, now))
+    enter_recovery(links, e, f, p, log, flow, now)
+    if e.reduction == PRR:
+        reduce_proportionally(e, f)
+
+
 @jit_inline
 def packets_out(e):
     """The pipe of RFC 6675: packets sent, not arrived, and not detected as lost.
@@ -243,6 +284,8 @@ def enter_recovery(links, e, f, p, log, flow, now):
         e.prr_delivered = 0
         e.prr_out = 0
         e.prr_flight = max(packets_out(e) + (e.shown - e.resend if e.recovery == SACK else 0), 1)
+        if e.rack == 1:
+            e.prr_flight = np.int64(before)  # tcp_init_cwnd_reduction: prior_cwnd
     elif e.reduction != RATE_HALVING:
         f.cwnd = f.ssthresh
     log_event(links, log, flow, LOSS, f, now, before, f.ssthresh)
@@ -431,7 +474,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
         e.rto_base_s = now
         e.backoff = 1.0
     if e.watches_acks == 1:
-        f.advanced = np.float64(e.rcv_nxt > e.una)
+        f.advanced = np.float64(e.rcv_nxt - e.una)
         f.repaired = np.float64(repaired > 0)
         f.answered = now - 0.5 * e.rtt_s
         call_on_every_ack(e.algorithm, f, p)
@@ -464,6 +507,8 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
         f.cwnd = min(f.cwnd, e.rwnd)
     highest_lost = np.int64(-1)
     if losses_shown > 0:
+        if e.rack == 1:
+            losses_shown = overtaken(e, f, lost, now)
         highest_lost = show_losses(e, lost, losses_shown)
     if e.reliable == 1:
         if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
@@ -532,6 +577,7 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
     e.timed_seq = e.snd_nxt
     clear_marks(e, ring)
     e.losses_unshown = 0
+    e.reorder_at_s = NEVER
     if e.reliable == 1:
         collect_losses(e, lost)
         e.in_recovery = 0

@@ -8,6 +8,7 @@ from tcpfair.engine.rng import packets_to_loss, uniform
 from tcpfair.engine.state import DUPLICATE, NEW, NS2
 from tcpfair.jit import jit, jit_inline, unlikely
 
+DUPLICATE_THRESHOLD = 3  # RFC 6675: DupThresh
 SHOWN_WITHIN = 5  # arrivals after a loss that may be marked as revealing it
 LOST_AGAIN = 1 << 16  # weight of a mark of a retransmission in ns-2's stack
 
@@ -86,7 +87,7 @@ def drop(links, e, ring, lost, seq, sent_s, again):
 
 @jit_inline
 def lose(links, e, ring, lost, seq, sent_s, again):
-    """Note a lost packet. The third packet to arrive after it reveals the loss (RFC 6675, DupThresh = 3), except in ns-2."""
+    """Note a lost packet. The third packet to arrive after it reveals the loss (RFC 6675), except in ns-2 and Linux 6."""
     if again == DUPLICATE:
         return  # its data has arrived
     if e.lost_tail - e.resend > e.lost_mask:
@@ -95,11 +96,15 @@ def lose(links, e, ring, lost, seq, sent_s, again):
     packet.seq = seq
     packet.sent_s = sent_s
     packet.again = again
+    packet.next_place = e.tail
     e.lost_tail += 1
-    if e.stack == NS2 and e.reliable == 1:
+    if e.rack == 1:
+        for k in range(DUPLICATE_THRESHOLD):  # each may reveal it: endpoint.overtaken
+            ring[place(e.ring_first, e.tail + k, e.ring_mask)].losses_shown = 1
+    elif e.stack == NS2 and e.reliable == 1:
         mark_as_ns2(e, ring, again)
     else:
-        ring[place(e.ring_first, e.tail + 2, e.ring_mask)].losses_shown += 1
+        ring[place(e.ring_first, e.tail + DUPLICATE_THRESHOLD - 1, e.ring_mask)].losses_shown += 1
 
 
 @jit

@@ -14,6 +14,7 @@ from tcpfair.engine.endpoint import (
     hear_receiver,
     packets_out,
     receive,
+    reordering_timeout,
     send,
     timeout,
 )
@@ -41,7 +42,7 @@ def timeout_s(e, f):
 @jit_inline
 def next_event_s(e, f, now):
     """The time of this flow's next event."""
-    t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, e.delack_at_s))
+    t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, min(e.delack_at_s, e.reorder_at_s)))
     # ns-2's own agents do not check whether packets are in flight
     timed = e.stack == OWN_AGENT and e.una < e.snd_nxt
     if unlikely(timed or t == NEVER) and (timed or packets_out(e) > 0 or e.shown > e.resend):
@@ -82,6 +83,8 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
     elif now == e.delack_at_s:
         if not answer(links, e, f, p, ring, acks, lost, log, flow, now):
             return
+    elif now == e.reorder_at_s:
+        reordering_timeout(links, e, f, p, lost, log, flow, now)
     elif e.started == 1:
         timeout(links, e, f, p, ring, lost, log, flow, now)
     else:

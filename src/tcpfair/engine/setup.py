@@ -12,7 +12,7 @@ import numpy as np
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import first_blocks, power_of_two, reserve_for
 from tcpfair.engine.link import set_path
-from tcpfair.engine.state import LINUX_RTO, NEVER, NS2
+from tcpfair.engine.state import LINUX_6, LINUX_RTO, NEVER, NS2, SACK
 from tcpfair.jit import jit, jit_cached
 from tcpfair.units import service_time_s
 
@@ -131,6 +131,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.rtt_s, e.start_s, e.stop_s = flow.rtt_s, flow.start_s, flow.stop_s
     set_path(e, given.tick_s)
     e.algorithm, e.recovery, e.reduction = flow.algorithm, flow.recovery, flow.reduction
+    e.rack = 1 if flow.stack == LINUX_6 and flow.recovery == SACK and flow.reliable == 1 else 0
     e.halving_floor, e.reliable, e.watches_acks = flow.halving_floor, flow.reliable, flow.watches_acks
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting
     e.ack_every = 2 if as_ns2 and flow.reliable == 0 else flow.ack_every  # the Ack Ratio of DCCP/TCPlike
@@ -142,7 +143,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.rto_min_s, e.backoff, e.rto_base_s = flow.rto_min_s, 1.0, flow.start_s
     # Linux bounds the variation from below (tcp_rtt_estimator, tcp_set_rto), RFC 6298 the sum
     e.rto_margin_s = flow.rto_min_s if flow.rto == LINUX_RTO else 0.0
-    e.next_arrival_s = e.next_ack_s = e.next_emission_s = e.delack_at_s = NEVER
+    e.next_arrival_s = e.next_ack_s = e.next_emission_s = e.delack_at_s = e.reorder_at_s = NEVER
     e.round_start_s, e.round_rtt_min = -1.0, NEVER
     f.cwnd = flow.iw_pkts
     f.ssthresh = min(flow.initial_ssthresh_pkts, float(UNLIMITED))

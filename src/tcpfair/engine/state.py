@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tcpfair.cc.api import STACK
-
 NEVER = 1e300
 
 # recovery and reduction modes
@@ -18,9 +16,9 @@ REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
 RFC6298, LINUX_RTO = 0, 1
 RTO_LAWS = {"rfc6298": RFC6298, "linux": LINUX_RTO}
 
-# the stack of a flow (scenario.Flow.stack); Linux 6 differs from Linux 2.6.22 only in its windows, see cc.api
-STACKS = {name: int(number) for name, number in STACK.items()} | {"linux_6": int(STACK["linux"])}
-NS2 = STACKS["ns2"]  # and ns-2's TCP-Linux
+# the stack of a flow (scenario.Flow.stack); STACK of cc.api has the arithmetic of its windows
+STACKS = {"text": 0, "linux": 1, "linux_6": 2, "ns2": 3}
+LINUX_6, NS2 = STACKS["linux_6"], STACKS["ns2"]  # the latter also for ns-2's TCP-Linux
 OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are not Linux modules
 
 # kinds of logged events
@@ -67,7 +65,16 @@ ACK_SLOT = np.dtype(
 )
 
 # A lost packet, or one in the access link.
-PACKET = np.dtype([("sent_s", np.float64), ("enter_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
+PACKET = np.dtype(
+    [
+        ("sent_s", np.float64),
+        ("enter_s", np.float64),
+        ("seq", np.int64),
+        ("again", np.int64),
+        ("next_place", np.int64),  # of a lost packet: the place in the ring of the one that entered the queue after it
+    ],
+    align=True,
+)
 
 # The sender and receiver of one flow, without the algorithm's state. Fields used by one kind of event are adjacent: the
 # records of a hundred flows do not fit into the L1 cache.
@@ -78,6 +85,7 @@ ENDPOINT = np.dtype(
         ("next_ack_s", np.float64),
         ("next_emission_s", np.float64),
         ("delack_at_s", np.float64),
+        ("reorder_at_s", np.float64),  # when packets that later ones have passed count as lost
         ("rx_head", np.int64),
         ("tail", np.int64),
         ("ring_first", np.int64),
@@ -120,6 +128,7 @@ ENDPOINT = np.dtype(
         ("after_timeout", np.int64),
         ("algorithm", np.int64),
         ("recovery", np.int64),
+        ("rack", np.int64),  # 1: losses are detected by time
         ("reduction", np.int64),
         ("watches_acks", np.int64),  # 1: the algorithm has on_every_ack
         ("byte_counting", np.int64),
