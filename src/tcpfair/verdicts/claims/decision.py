@@ -206,6 +206,14 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
+def verdict_text(row: Mapping[str, Any]) -> str:
+    """``partly (98 % sure; its weakest clause in 77 % of the settings)``: of a row of the table of claims or headlines."""
+    sure = certainty_text(
+        *(np.nan if row[name] == "" else float(row[name]) for name in ("certainty", "settings_share"))
+    )
+    return f"{row['verdict']} ({sure})" if sure else row["verdict"]
+
+
 def certainty_text(confidence: float, settings_share: float) -> str:
     """``98 % sure; its weakest clause in 77 % of the settings``, without NaN.
 
