@@ -213,12 +213,12 @@ def test_what_failed_is_never_accepted(layout, verdict, status, named):
 def test_nothing_to_accept_is_one_clear_line(layout):
     put_exhibit(layout, FIG8, [(*JFI, 0.9)])
     with pytest.raises(
-        InputError, match=r"^results/bundled/ledger/exhibits.csv: missing, so there is nothing to accept"
+        InputError, match=r"^results/bundled/ledger/exhibits.csv: missing; run ./reproduce before accepting"
     ):
         accept(layout)
     put_ledger(layout, fig8="pending")
     with pytest.raises(
-        InputError, match=r"^results/bundled/ledger: no exhibit is built, so there is nothing to accept"
+        InputError, match=r"^results/bundled/ledger: no exhibit is built; run ./reproduce before accepting"
     ):
         accept(layout)
     assert not layout.expected("ogura").exists()

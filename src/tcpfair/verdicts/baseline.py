@@ -230,7 +230,7 @@ def accept(layout: Layout) -> list[Path]:
         raise InputError(f"{where}: {', '.join(failed)} failed; fix them before accepting")
     numbers = built_numbers(layout, set(exhibits.loc[exhibits["status"] == "built", "exhibit"]))
     if not numbers:
-        raise InputError(f"{where}: no exhibit is built, so there is nothing to accept; run ./reproduce first")
+        raise InputError(f"{where}: no exhibit is built; run ./reproduce before accepting")
     contents = {_expected(layout, path): path.read_bytes() for path in numbers}
     contents[_verdicts(layout)] = _accepted_verdicts(claims, _verdicts(layout))
     written = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
@@ -253,9 +253,7 @@ def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
 def _table(layout: Layout, name: str) -> pd.DataFrame:
     path = layout.ledger / f"{name}.csv"
     if not path.is_file():
-        raise InputError(
-            f"{path.relative_to(layout.root)}: missing, so there is nothing to accept; run ./reproduce first"
-        )
+        raise InputError(f"{path.relative_to(layout.root)}: missing; run ./reproduce before accepting")
     return pd.read_csv(path, dtype=str)
 
 

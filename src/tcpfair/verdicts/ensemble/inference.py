@@ -9,7 +9,7 @@ A testbed inferred from one paper is transferred to another paper in three steps
 1. Each setting of the first paper has a distance from all published numbers of that paper (`distances`).
 2. Each setting of the second paper takes the mean distance of its ``neighbours`` nearest settings of the first (`transferred`).
    Nearness is over the assumptions that both papers draw (`differences`). Each counts by the share of the distances' variance
-   that it explains (`relevance`): among 11 assumptions that count alike, the nearest settings differ in what matters.
+   that it explains (`relevance`): among 11 assumptions that count equally, the nearest settings differ in what matters.
 3. These distances give weights as in one paper (`weights`), and a number of the second paper is predicted by the weighted mean
    over its settings (`predicted`). Numbers that the second paper reprints from the first are not judged.
 
