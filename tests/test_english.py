@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tcpfair.papers.papers import load_models
 from tcpfair.verdicts.claims.headlines import HEADLINES, Headline
@@ -38,8 +39,10 @@ IDIOMS = (
     r"\bbecomes? of\b",
     r"\bthe other way round\b|\bas (little|far) as (it|they) go\b",
     r"\bwould turn\b|\bturns? (on|out)\b",
+    r"\bto be had\b|\bas much again\b|\bnext but one\b|\bbut for\b|\bas a rule\b|\bcounts? alike\b|\block step\b",
 )
 READMES = ("CONTRIBUTING.md", "config/README.md", "data/README.md", "data/raw/README.md")
+DATA = ("data/claims/*.yaml", "data/validation/*.yaml", "src/tcpfair/web/tours.yaml")
 ROOMS = (
     "cc",
     "engine",
@@ -76,6 +79,14 @@ def cells(notebook):
     return "\n\n".join("".join(cell["source"]) for cell in found)
 
 
+def strings(node):
+    """The texts of a YAML file, without its keys."""
+    if isinstance(node, str):
+        return [node]
+    below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else []
+    return [text for each in below for text in strings(each)]
+
+
 def remarks(path):
     """Docstrings and comments of a module, or comments of a script."""
     source = path.read_text()
@@ -108,6 +119,11 @@ def test_no_idiom_is_left(name, text):
 @pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_no_idiom_is_left_in_a_notebook(notebook):
     assert idioms(cells(notebook)) == []
+
+
+@pytest.mark.parametrize("path", sorted(each for name in DATA for each in ROOT.glob(name)), ids=lambda path: path.name)
+def test_no_idiom_is_left_in_texts_that_are_data(path):
+    assert idioms("\n\n".join(strings(yaml.safe_load(path.read_text())))) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -140,7 +140,10 @@ def test_every_step_is_well_formed_and_names_its_source(name):
     steps = [step for case in read(name).values() for step in case]
     assert all(step.source for step in steps)
     rules = {action for action, rule in rules_of(name).items() if rule is not None}
-    assert {step.action for step in steps} - {"set"} == rules
+    odd = {step.action for step in steps} - {"set"} ^ rules
+    assert not odd, (
+        f"{FOLDER / name}.csv: each of {sorted(rules)} needs a row, and no other action; check {sorted(odd)}"
+    )
 
 
 # ---------------------------------------------------------------- are the vectors complete?
@@ -155,7 +158,7 @@ def test_vectors_notice_a_changed_parameter(name):
     unnoticed = [
         param for param, value in changed.items() if not any(wrong(name, case, **{param: value}) for case in read(name))
     ]
-    assert unnoticed == []
+    assert unnoticed == [], f"{FOLDER / name}.csv: no row depends on these parameters"
 
 
 def branches(module) -> set[tuple[int, int, bool]]:
@@ -204,4 +207,7 @@ def test_vectors_take_every_branch(name, monkeypatch):
         for entered in (True, False)
         if start == line and (end == body) == entered
     }
-    assert branches(module) - passed == set()
+    never = branches(module) - passed
+    assert never == set(), (
+        f"{FOLDER / name}.csv: no row takes these (line of the if, first line of its body, is it entered)"
+    )

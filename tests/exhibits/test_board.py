@@ -267,7 +267,7 @@ def test_show_and_ledger_count_printed_numbers_alike(paper, layout, monkeypatch,
     """Table 5 has the same count in both; figure 8, which draws its cells, has no printed numbers of its own."""
     standin.put_metrics(paper.context, "pair_ccid2_first", system={**JFI, "jfi_mean_received": lambda *_: 0.9})
     paper.show("table5")
-    (said,) = re.findall(r"(\d+) of (\d+) printed numbers within tolerance", capsys.readouterr().out)
+    (said,) = re.findall(r"(\d+) of (\d+) published numbers within tolerance", capsys.readouterr().out)
     paper.show("fig08")  # draws the same numbers, which are not its own
     assert "printed numbers" not in capsys.readouterr().out
     pages = shown(monkeypatch)

@@ -8,7 +8,7 @@ import pytest
 from tcpfair import measures, sources
 from tcpfair.errors import InputError
 from tcpfair.measures import of_run
-from tcpfair.measures.catalogue import READS
+from tcpfair.measures.catalogue import METRICS, READS
 from tcpfair.measures.groups import GROUPS
 from tcpfair.runs.study import STUDY, make
 from tests.runs.test_study import ALGORITHMS, values
@@ -57,6 +57,7 @@ def test_a_row_has_what_the_table_has(group, background):
         row.metric + (f"{of_run.FLOW}{row.flow}" if row.flow else ""): row.value
         for row in table.itertuples(index=False)
     }
+    assert set(table["metric"]) <= METRICS.keys(), "give each metric its words in measures/catalogue.py"
     found = of_run.row(trace, asked.paper, STUDY)
     assert found.keys() == expected.keys()
     for name, value in found.items():

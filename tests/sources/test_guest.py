@@ -78,12 +78,12 @@ def test_parameters_of_modules_are_written_in_their_units():
     [
         ({"cc": "compound"}, {}, r"flows\[0\].cc: the guest has no 'compound'; it has bic, ccid2, cubic_linux_6"),
         ({"cc": "cubic"}, {}, r"flows\[0\].cc: the guest has no 'cubic'"),
-        ({"cc": "reno", "access_bps": 1e6}, {}, r"flows\[0\].access_bps: the guest has nothing for it"),
+        ({"cc": "reno", "access_bps": 1e6}, {}, r"flows\[0\].access_bps: the guest does not support it"),
         ({"cc": "reno", "recovery": "reno"}, {}, r"flows\[0\].recovery: the guest has sack only"),
         ({"cc": "reno", "delack_s": 0.1}, {}, r"flows\[0\].delack_s: Linux has 0.04"),
         ({"cc": "reno", "params": {"b": 0.7}}, {}, r"flows\[0\].params.b: cannot be set in the kernel's reno"),
         ({"cc": "reno"}, {"wire_bytes": 1500}, "wire_bytes: must be whole, and payload_bytes 66 bytes"),
-        ({"cc": "reno"}, {"tick_s": 0.001}, "tick_s: the guest has nothing for it"),
+        ({"cc": "reno"}, {"tick_s": 0.001}, "tick_s: the guest does not support it"),
     ],
 )
 def test_what_the_guest_cannot_do_is_refused_in_one_line(flow, settings, message):

@@ -168,7 +168,7 @@ def test_threshold_of_ccid2_leaves_room_for_those_already_there():
         ({"cc": "libra", "params": {"gain": 1}}, {}, "cc libra: unknown parameter 'gain'"),
         ({}, {"wire_bytes": 1500.5}, "wire_bytes: ns-2 sends whole bytes"),
         ({}, {"ack_bytes": 52.5, **TWO_WAY}, "ack_bytes: ns-2 sends whole bytes"),
-        ({}, {"synchronised_losses": True}, "synchronised_losses: ns-2 has nothing for it"),
+        ({}, {"synchronised_losses": True}, "synchronised_losses: ns-2 does not support it"),
         ({}, {"web": [source(), source(cc="ccid2")]}, r"web\[1\].flow.cc: in ns-2 short flows are TCP"),
         ({}, {"web": [source(cc="fast")]}, r"web\[0\].flow.cc: ns-2 has no 'fast'"),
     ],
@@ -184,7 +184,7 @@ def test_fields_that_this_backend_has_never_heard_of_are_refused():
 
     values = dumbbell({"rtt_s": 0.1}).model_dump()
     ns2.check(Later(**values))
-    with pytest.raises(InputError, match="lanes: ns-2 has nothing for it"):
+    with pytest.raises(InputError, match="lanes: ns-2 does not support it"):
         ns2.check(Later(**values, lanes=1e6))
 
 

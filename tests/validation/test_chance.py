@@ -230,7 +230,7 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
     assert "two                      correlation over seeds: median 1.00" in summary
     assert summary.startswith("ns-2 ") and summary.splitlines()[0].endswith(", stack: text")
     html = (layout.validation / "report.html").read_text()
-    assert "engine (stack: text) and ns-2: within the bar" in html
+    assert "engine (stack: text) and ns-2: within the threshold" in html
     assert (
         'id="random"' in html
         and "<li>mixes: 2 equivalent, 0 different, 0 undecided of 2 dumbbells.</li>" in html

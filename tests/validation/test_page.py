@@ -51,8 +51,8 @@ def test_the_page_needs_neither_network_nor_scripts_and_every_link_leads_somewhe
 def test_the_page_counts_and_lists_what_is_beyond_the_bar(html):
     text = Page(html).text
     # windows of two algorithms; of the other rows epochs, utilisations and shares agree
-    assert "engine (stack: text) and ns-2: within the bar 8 of 10" in text
-    assert "engine (stack: text) and ns-3: within the bar 4 of 5" in text
+    assert "engine (stack: text) and ns-2: within the threshold 8 of 10" in text
+    assert "engine (stack: text) and ns-3: within the threshold 4 of 5" in text
     assert "slow one mean window 108.1 ± 0.1 ns-2 118.9 ± 0.1 −9.1 unexplained" in text
     assert "its windows <are> larger" in text
 
@@ -94,8 +94,8 @@ def test_the_summary_fits_a_screen_and_names_what_is_unexplained(done):
     lines = page.summary(done[1]).splitlines()
     assert page.summary_file(done[0]).read_text().splitlines() == lines
     assert len(lines) <= 24
-    assert "ns-2       8 of 10 within the bar (2 unexplained), stack: text" in lines
-    assert "ns-3       4 of 5 within the bar (1 explained), stack: text" in lines
+    assert "ns-2       8 of 10 within the threshold (2 unexplained), stack: text" in lines
+    assert "ns-3       4 of 5 within the threshold (1 explained), stack: text" in lines
     assert sum(line.startswith("unexplained mean_cwnd/") for line in lines) == 2
     assert "unexplained mean_cwnd/slow/one: engine 108.1 ± 0.1, ns-2 118.9 ± 0.1 packets" in lines
 

@@ -22,6 +22,7 @@ def put_ledger(layout, verdicts=(), **statuses):
     """The tables of a ledger that a baseline is made of; returns the claims."""
     ids = [f"ogura.{name}" for name in dict(verdicts)]
     claims = pd.DataFrame({"id": ids, "paper": "ogura", "verdict": list(dict(verdicts).values())}, dtype=str)
+    claims = claims.assign(certainty="0.9", settings_share="")
     exhibits = {f"ogura.{name}": status for name, status in ({"fig8": "built"} | statuses).items()}
     layout.ledger.mkdir(parents=True, exist_ok=True)
     claims.to_csv(layout.ledger / "claims.csv", index=False)
@@ -156,7 +157,7 @@ def test_a_claim_that_was_not_run_has_not_flipped_but_one_that_failed_has(layout
 def test_a_claim_of_another_paper_is_not_gone(layout):
     accepted(layout, (*JFI, 0.9), c01="reproduced")
     baseline = layout.data / "expected" / "verdicts.csv"
-    baseline.write_text(baseline.read_text() + "kozu2014.c01,partly\nogura.c99,partly\n")
+    baseline.write_text(baseline.read_text() + "kozu2014.c01,partly,,\nogura.c99,partly,,\n")
     found = changes(layout, (*JFI, 0.9), c01="reproduced", c02="partly")
     assert [(row[0], row[3]) for row in found] == [("ogura.c99", "gone"), ("ogura.c02", "new")]
 
@@ -175,8 +176,10 @@ def test_accepting_a_part_keeps_the_rest_of_the_baseline(layout):
     assert accept(layout) == [folder / "ogura" / "fig09.csv", folder / "verdicts.csv"]
     assert read_numbers(folder / "ogura" / "fig08.csv")["value"].tolist() == ["0.9"]
     assert read_numbers(folder / "ogura" / "fig09.csv")["value"].tolist() == ["0.5"]
+    verdicts = ("reproduced", "reproduced", "reproduced", "partly")
     assert (folder / "verdicts.csv").read_text().splitlines() == [
-        *("id,verdict", "ogura.c01,reproduced", "ogura.c02,reproduced", "ogura.c03,reproduced", "ogura.c04,partly")
+        "id,verdict,certainty,settings_share",
+        *(f"ogura.{name},{verdict},0.9," for name, verdict in zip(("c01", "c02", "c03", "c04"), verdicts, strict=True)),
     ]
 
 
@@ -188,10 +191,11 @@ def test_accepting_what_is_accepted_writes_nothing(layout):
 def test_accepting_forgets_claims_that_are_no_more_but_not_those_of_other_papers(layout):
     accepted(layout, (*JFI, 0.9), c01="reproduced", c02="partly")
     baseline = layout.data / "expected" / "verdicts.csv"
-    baseline.write_text("kozu2014.c01,partly".join(["id,verdict\n", "\nogura.c01,reproduced\nogura.c02,partly\n"]))
+    header, *rows = baseline.read_text().splitlines()
+    baseline.write_text("\n".join([header, "kozu2014.c01,partly,1,1", *rows, ""]))
     put_ledger(layout, {"c02": "partly"})
     accept(layout)
-    assert baseline.read_text() == "id,verdict\nkozu2014.c01,partly\nogura.c02,partly\n"
+    assert baseline.read_text().splitlines() == [header, "kozu2014.c01,partly,1,1", rows[1]]
 
 
 @pytest.mark.parametrize(
@@ -209,12 +213,12 @@ def test_what_failed_is_never_accepted(layout, verdict, status, named):
 def test_nothing_to_accept_is_one_clear_line(layout):
     put_exhibit(layout, FIG8, [(*JFI, 0.9)])
     with pytest.raises(
-        InputError, match=r"^results/bundled/ledger/exhibits.csv: missing, so there is nothing to accept"
+        InputError, match=r"^results/bundled/ledger/exhibits.csv: missing; run ./reproduce before accepting"
     ):
         accept(layout)
     put_ledger(layout, fig8="pending")
     with pytest.raises(
-        InputError, match=r"^results/bundled/ledger: no exhibit is built, so there is nothing to accept"
+        InputError, match=r"^results/bundled/ledger: no exhibit is built; run ./reproduce before accepting"
     ):
         accept(layout)
     assert not layout.expected("ogura").exists()

@@ -1,4 +1,4 @@
-"""Printed numbers, keys, tolerances and the comparison with reproduced numbers."""
+"""Published numbers, keys, tolerances and the comparison with reproduced numbers."""
 
 import re
 from pathlib import Path
@@ -418,9 +418,9 @@ def test_a_number_of_the_text_counts_for_its_section_too(printed, tolerances):
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((8, 8, 0, 0), "8 of 8 printed numbers within tolerance"),
-        ((1, 2, 6, 0), "1 of 8 printed numbers within tolerance, 1 outside, 6 not computed"),
-        ((19, 38, 0, 6), "19 of 38 printed numbers within tolerance, 19 outside (6 of them in the text)"),
+        ((8, 8, 0, 0), "8 of 8 published numbers within tolerance"),
+        ((1, 2, 6, 0), "1 of 8 published numbers within tolerance, 1 outside, 6 not computed"),
+        ((19, 38, 0, 6), "19 of 38 published numbers within tolerance, 19 outside (6 of them in the text)"),
     ],
 )
 def test_counts_have_one_wording(counts, words):

@@ -52,7 +52,7 @@ MORE = """
   watched:"""
 ENSEMBLE = """
 judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2,
-  neighbours: 2, least_effective: 2, least_share: 0.08, chance: 0.05}
+  neighbours: 2, parts: 4, least_effective: 2, least_share: 0.08, chance: 0.05}
 papers:
   ogura:
     settings: 3
@@ -390,6 +390,7 @@ def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(shipped, monke
     with monkeypatch.context() as patched:
         patched.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
         assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == ["code changed"]
+        assert "same-bits --mark" in ensemble_table.stale_lines(shipped, ["ogura"])[0]
 
 
 def test_an_error_in_drawing_settings_is_not_taken_for_a_missing_ensemble(shipped, monkeypatch):

@@ -149,6 +149,9 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     (plan.layout.ledger / "exhibits.csv").write_text("id,status\na,built\nb,built\nc,pending\n")
     (plan.layout.ledger / "claims.csv").write_text("id,verdict\na,reproduced\nb,partly\n")
     (plan.layout.ledger / "changes.csv").write_text(",".join(CHANGE_COLUMNS) + "\n")
+    (plan.layout.ledger / "headlines.csv").write_text(
+        "paper,says,verdict,certainty,settings_share\nkozu2014,K helps,partly,0.987,0.5\nha2006,so is more,open,,\n"
+    )
     shutil.rmtree(after.of_kind("measure")[0].folder)
     text = run.summary(plan, time.time() - 60)
     for part in (
@@ -156,6 +159,8 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
         "1 notebook, 5 papers' verdicts, 5 ensembles, ledger, report",
         "exhibits   2 built, 1 pending",
         "claims     1 reproduced, 1 partly",
+        "kozu2014   partly (98 % sure; its weakest clause in 50 % of the settings): K helps",
+        "ha2006     open: so is more",
         "missing    measure ogura/self",
         "results/engine/report.html",
         "source     engine",

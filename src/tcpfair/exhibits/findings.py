@@ -21,7 +21,7 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, digits
 from tcpfair.runs.ensemble import load as load_ensembles
-from tcpfair.verdicts.claims.decision import certainty_text
+from tcpfair.verdicts.claims.decision import verdict_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.report.words import percent
 
@@ -99,7 +99,7 @@ class Findings:
     def conclusions(self) -> pd.DataFrame:
         """The conclusion of each abstract, with its verdict and certainty."""
         table = self.table("headlines")
-        table["verdict"] = [_sure(row) for _, row in table.iterrows()]
+        table["verdict"] = [verdict_text(row) for _, row in table.iterrows()]
         return table.set_index("paper")[["says", "verdict"]].rename(columns={"says": "what the abstract concludes"})
 
     def behind(self, paper: str) -> pd.DataFrame:
@@ -108,7 +108,7 @@ class Findings:
         if paper not in table.index:
             raise unknown("paper", paper, table.index)
         chosen = self.claims.loc[table.at[paper, "claims"].split(";")].fillna({"why": ""})
-        rows = [(name, self._stated[name].claim, _sure(row), row["why"]) for name, row in chosen.iterrows()]
+        rows = [(name, self._stated[name].claim, verdict_text(row), row["why"]) for name, row in chosen.iterrows()]
         return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "why"]).set_index("claim")
 
     def sentence(self, claim_id: str, clause: str) -> str:
@@ -218,12 +218,6 @@ class Findings:
         name, _, unit = load_ensembles(self.layout.ensemble_config).in_words(assumption, mark).partition(mark)
         name = name.strip().removeprefix("a ").removeprefix("an ")
         return f"{name} ({unit.strip()})" if unit.strip() else name
-
-
-def _sure(row: pd.Series) -> str:
-    """A verdict with its certainty: ``partly (98 % sure; its weakest clause in 50 % of the settings)``."""
-    sure = certainty_text(row["certainty"], row["settings_share"])
-    return f"{row['verdict']} ({sure})" if sure else row["verdict"]
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:

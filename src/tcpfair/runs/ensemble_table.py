@@ -222,7 +222,10 @@ def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
     for name in (name for paper in papers for name in (paper, f"{paper}{FURTHER}")):
         is_shipped = any(path.is_file() for path in paths(layout.ensembles, name))
         if is_shipped and (why := stale(layout.ensembles, named(layout, name))):
-            lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} rebuilds it")
+            same = "./reproduce same-bits --mark accepts it if a sample has the same numbers, " * (
+                why == ["code changed"]
+            )
+            lines.append(f"data/ensemble/{name}: {', '.join(why)}; {same}./reproduce ensemble {name} rebuilds it")
     return lines
 
 

@@ -14,7 +14,7 @@ def refuse_unknown(part: Scenario | Flow, known: Collection[str], tool: str, pre
     """Raise InputError for a field outside ``known``, such as a new one, unless it has its default."""
     for name, field in type(part).model_fields.items():
         if name not in known and getattr(part, name) != field.get_default(call_default_factory=True):
-            raise InputError(f"{prefix}{name}: {tool} has nothing for it (got {getattr(part, name)!r})")
+            raise InputError(f"{prefix}{name}: {tool} does not support it (got {getattr(part, name)!r})")
 
 
 def checked(

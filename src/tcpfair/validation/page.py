@@ -506,4 +506,4 @@ def summary(comparison: Comparison) -> str:
 def _counts(rows: list[dict[str, Any]]) -> str:
     counts = _bar(rows).counts
     shown = [f"{number} {name}" for name, number in counts.items() if number and name != WITHIN]
-    return f"{counts[WITHIN]} of {len(rows)} within the bar" + (f" ({', '.join(shown)})" if shown else "")
+    return f"{counts[WITHIN]} of {len(rows)} within the threshold" + (f" ({', '.join(shown)})" if shown else "")

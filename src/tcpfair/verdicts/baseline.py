@@ -27,6 +27,7 @@ RELATIVE = 1e-9  # numbers that differ by no more are equal
 # the usual 95 %: one pair of equal means in twenty differs by more; a higher threshold would hide more changes at 5 runs
 STANDARD_ERRORS = 2.0
 NUMBER_COLUMNS = [*IDENTITY, "value", "sd", "n_runs", "source"]
+VERDICT_COLUMNS = ["id", "verdict", "certainty", "settings_share"]
 _NO_NUMBERS = pd.DataFrame(columns=NUMBER_COLUMNS).astype({"sd": float, "n_runs": float})
 CHANGES = ("flipped", "moved", "gone", "new", "within spread")
 CHANGE_COLUMNS = ["what", "id", "key", "metric", "baseline", "today", "relative", "change"]
@@ -229,7 +230,7 @@ def accept(layout: Layout) -> list[Path]:
         raise InputError(f"{where}: {', '.join(failed)} failed; fix them before accepting")
     numbers = built_numbers(layout, set(exhibits.loc[exhibits["status"] == "built", "exhibit"]))
     if not numbers:
-        raise InputError(f"{where}: no exhibit is built, so there is nothing to accept; run ./reproduce first")
+        raise InputError(f"{where}: no exhibit is built; run ./reproduce before accepting")
     contents = {_expected(layout, path): path.read_bytes() for path in numbers}
     contents[_verdicts(layout)] = _accepted_verdicts(claims, _verdicts(layout))
     written = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
@@ -240,20 +241,19 @@ def accept(layout: Layout) -> list[Path]:
 
 def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
     """The verdicts of the baseline, updated with the current ones; new ones are last, and removed claims are dropped."""
-    decided = claims[~claims["verdict"].isin(_NOT_DECIDED)].set_index("id")["verdict"]
-    before = pd.read_csv(baseline, dtype=str).set_index("id")["verdict"] if baseline.is_file() else decided.iloc[:0]
+    decided = claims.loc[~claims["verdict"].isin(_NOT_DECIDED), VERDICT_COLUMNS].set_index("id")
+    before = pd.read_csv(baseline, dtype=str).set_index("id") if baseline.is_file() else decided.iloc[:0]
     gone = [name for name in before.index if _paper(name) in set(claims["paper"]) and name not in set(claims["id"])]
-    after = {**before.drop(gone).to_dict(), **decided.to_dict()}
-    table = pd.DataFrame(after.items(), columns=["id", "verdict"])
-    return table.to_csv(index=False, lineterminator="\n").encode()
+    kept = before.drop(gone)
+    order = dict.fromkeys([*kept.index, *decided.index])
+    table = pd.concat([kept.drop(decided.index, errors="ignore"), decided]).loc[list(order)]
+    return table.to_csv(lineterminator="\n").encode()
 
 
 def _table(layout: Layout, name: str) -> pd.DataFrame:
     path = layout.ledger / f"{name}.csv"
     if not path.is_file():
-        raise InputError(
-            f"{path.relative_to(layout.root)}: missing, so there is nothing to accept; run ./reproduce first"
-        )
+        raise InputError(f"{path.relative_to(layout.root)}: missing; run ./reproduce before accepting")
     return pd.read_csv(path, dtype=str)
 
 

@@ -89,6 +89,17 @@ class Numbers:
         """The columns of a metric that come from runs, in order; without numbers of many cells from the text."""
         return [column for column in self.columns if column.metric == metric and "n_runs" in column.cells]
 
+    def one_from_runs(self, metric: str, flow: int = 0) -> Column:
+        """The only column of `from_runs`; of one ``flow``, unless it is 0. Raises InputError without it, or with several."""
+        found = [
+            c for c in self.from_runs(metric) if not flow or ("flow" in c.cells and c.cells["flow"].eq(flow).all())
+        ]
+        if len(found) != 1:
+            of = f" of flow {flow}" if flow else ""
+            given = f"needs one series{of} in data/cells.yaml, has {len(found)}"
+            raise InputError(f"metric {metric!r}: this drawing {given}")
+        return found[0]
+
     @property
     def n_runs(self) -> int:
         """The most runs behind one number."""

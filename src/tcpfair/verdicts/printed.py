@@ -349,7 +349,7 @@ class Counted(NamedTuple):
         return dict(zip(OUTCOMES, (self.within, self.outside, self.not_computed), strict=True))
 
     def __str__(self) -> str:
-        parts = [f"{self.within} of {self.total} printed numbers within tolerance"]
+        parts = [f"{self.within} of {self.total} published numbers within tolerance"]
         parts += [f"{self.outside} outside"] if self.outside else []
         parts += [f"{self.not_computed} not computed"] if self.not_computed else []
         text = f" ({self.in_text} of them in the text)" if self.in_text else ""

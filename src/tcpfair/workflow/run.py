@@ -399,9 +399,11 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
 
 
 def _conclusions(plan: Plan) -> list[str]:
-    """A line for each paper with the conclusion of its abstract and the verdict; none without a ledger."""
+    """A line for each paper with the conclusion of its abstract, the verdict and its certainty; none without a ledger."""
+    from tcpfair.verdicts.claims.decision import verdict_text  # imports pandas: not at start-up
+
     rows = _rows(plan.layout.ledger / "headlines.csv")
-    return [f"{row['paper']:<10} {row['verdict']}: {row['says']}" for row in rows]
+    return [f"{row['paper']:<10} {verdict_text(row)}: {row['says']}" for row in rows]
 
 
 def _moved(plan: Plan) -> list[str]:

@@ -1,12 +1,14 @@
 """Lines over a swept variable."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 
+from tcpfair.errors import InputError
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import sweeps
-from tcpfair.verdicts.columns import Column
+from tcpfair.verdicts.columns import Column, Numbers
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -115,3 +117,12 @@ def test_runs_too_short_to_measure_leave_an_empty_figure(tmp_path):
     drawn = standin.drawn(context, "ogura.fig8")
     assert drawn.n_runs == 0
     assert drawn.numbers["value"].isna().all()
+
+
+def test_a_metric_needs_one_series_of_the_flow_that_is_drawn():
+    cells = pd.DataFrame({"flow": [1, 2], "value": [0.1, 0.2], "sd": 0.0, "n_runs": 3})
+    both = Column("ogura.fig8", "cwnd_mean", cells, ["flow"])
+    first = Column("ogura.fig8", "cwnd_mean", cells[:1], ["flow"])
+    assert Numbers((both, first)).one_from_runs("cwnd_mean", flow=1) is first
+    with pytest.raises(InputError, match=r"'cwnd_mean': .* needs one series of flow 1 in data/cells.yaml, has 0"):
+        Numbers((both,)).one_from_runs("cwnd_mean", flow=1)

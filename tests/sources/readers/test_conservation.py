@@ -61,7 +61,7 @@ def test_a_window_that_tcp_cannot_have_is_refused(tmp_path):
         (100.0, 100 / 691 * 2.45, 1448, ""),
         (100.0, 100 / 691 * 2.55, 1448, "delivers more than its window"),
         (100.0, 100 / 691 * 0.0205, 1448, ""),
-        (100.0, 100 / 691 * 0.0195, 1448, "delivers next to nothing"),
+        (100.0, 100 / 691 * 0.0195, 1448, "delivers almost none"),
         (10.0, 10 / 691 * 0.0195, 1448, ""),  # an initial window that a slow application never fills
         (100.0, 100 / 691 * 20, np.nan, ""),  # of large segments on loopback
     ],

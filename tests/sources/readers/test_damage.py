@@ -8,6 +8,7 @@ import importlib
 
 import pytest
 
+from tcpfair.sources.readers import FILES
 from tests.sources.readers import test_tcp_probe, test_tshark
 from tests.sources.readers.captures import bulk, pcap, pcapng
 from tests.sources.readers.edits import SAMPLES, sample_text, written
@@ -77,6 +78,10 @@ DAMAGED = {
     "tcp_probe": ("tcp_probe", [probes], {"bytes_per_number": 0, "share": 0.6}, 5 * FEW, "read refused"),
     "flowmonitor": ("flowmonitor", ["flowmonitor/*"], {}, FEW, "read refused"),
 }  # fmt: skip
+
+
+def test_every_reader_is_attacked():
+    assert {reader.__name__.rpartition(".")[2] for reader in FILES} == {reader for reader, *_ in DAMAGED.values()}
 
 
 @pytest.mark.parametrize("what", DAMAGED)

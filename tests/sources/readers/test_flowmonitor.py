@@ -24,7 +24,7 @@ def test_totals_become_one_interval():
     assert one.total_bytes.tolist() == [0, 2_401_556 - 52 * 1708] and one.times_s == pytest.approx([0.5, 12.9263])
     assert other.total_bytes.tolist() == [0, 708_108 - 52 * 474] and other.times_s == pytest.approx([2.5, 12.9987])
     assert one.rtt_s == pytest.approx(0.0284666) and one.offset_s == 0.5
-    assert sum("left out, the ACKs of" in remark for remark in observed.remarks) == 2
+    assert sum("skipped, the ACKs of" in remark for remark in observed.remarks) == 2
     trace = compose(observed, NOTHING, SAMPLE)
     assert len(trace.samples) == 2 and trace.samples["delivered_bytes"].tolist() == [2_312_740, 683_460]
 

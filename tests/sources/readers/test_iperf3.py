@@ -358,7 +358,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     (
         "intervals.1.streams.0.socket",
         6,
-        r"intervals.1.streams: socket: \[6, 7\]; each socket of start.connected must be there",
+        r"intervals.1.streams: socket: \[6, 7\]; each socket of start.connected must appear once",
     ),
     ("start.version", "2.1.9", "start.version: String should match"),
     ("start.test_start.protocol", "SCTP", "test_start.protocol: Input should be 'TCP' or 'UDP'"),
@@ -380,7 +380,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("start.test_start.duration", 60, "end at 3.992.. s of 60 s|end at 3.000.. s of 60 s"),
     ("start.test_start.num_streams", 1, "num_streams: 1, but 2 streams are connected"),
     ("start.test_start.reverse", 1, "reverse: 1, but in the intervals this host sends"),
-    ("start.test_start.bidir", 1, "bidir: 1, but the intervals say otherwise"),
+    ("start.test_start.bidir", 1, "bidir: 1, but the intervals contradict it"),
     ("intervals.1.streams.0.omitted", True, "omitted: true, but start.test_start.omit is 0"),
     ("intervals.1.streams.0.sender", False, "sender: changes during the test"),
     ("start.connected.1.socket", 5, "start.connected: a socket occurs twice"),
@@ -532,7 +532,7 @@ SAID = [  # as in REFUSED; what the remarks say
     (RECORDED / "full.jsonl", str, "repeats its events"),
     (RECORDED / "bidir.json", str, "--bidir: bidir.json#1 from client to server"),
     (RECORDED / "udp.json", str, "UDP, without congestion control"),
-    (RECORDED / "omit_text.json", str, "the first 1 s, which --omit omitted, are left out"),
+    (RECORDED / "omit_text.json", str, "the first 1 s, which --omit omitted, are skipped"),
 ]
 
 
@@ -544,7 +544,7 @@ def test_what_is_odd_is_said(write, path, change, says):
 
 def test_remarks_on_logs():
     remarks = recorded("server_log.json.gz").remarks
-    assert any(re.search("without intervals is left out: .*the server has terminated", remark) for remark in remarks)
+    assert any(re.search("without intervals is skipped: .*the server has terminated", remark) for remark in remarks)
     assert not any("handed to its socket" in remark for remark in recorded("p4_server.txt").remarks)
 
 

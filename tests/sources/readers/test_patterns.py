@@ -66,7 +66,8 @@ def test_every_sample_is_claimed_by_exactly_one_reader():
         if path.is_file() and not {"testbed"} & set(path.parts) and path.suffix not in (".yaml", ".md")
     }
     assert len(claims) > 60
-    assert {name: readers for name, readers in claims.items() if len(readers) != 1} == {}
+    twice_or_never = {name: readers for name, readers in claims.items() if len(readers) != 1}
+    assert not twice_or_never, "narrow one reader's sniff (plain.sniff excludes tables that have a reader of their own)"
     assert {name for name, readers in claims.items() if readers == ["patterns"]} == set(EXPECTED)
 
 

@@ -70,7 +70,7 @@ def test_two_flows_of_iperf3_are_as_tshark_counts_them():
     assert [at(second, t) for t in (1, 2, 3, 4)] == [63_712, 149_144, 221_544, 280_912]
     assert first.total_bytes[-1] == 661_736
     assert first.clock_s == pytest.approx(946_684_800.764986, abs=1e-6)
-    assert said_of(observed, "iperf3's control connection is left out (192.0.2.2:5201>192.0.2.1:40000)")
+    assert said_of(observed, "iperf3's control connection is skipped (192.0.2.2:5201>192.0.2.1:40000)")
 
 
 def test_dpkt_finds_the_same_acknowledgments(tmp_path):
@@ -334,7 +334,7 @@ def test_small_flows_are_left_out_unless_they_are_named(read):
     data = captures.pcap(in_order([*bulk(3000), *bulk(5, source=("10.0.0.3", 999), isn=5)]))
     observed = read(data)
     assert [flow.name for flow in observed.flows] == [NAME]
-    assert said_of(observed, "1 flows of less than 30,000 bytes are left out (5,000 bytes in all)")
+    assert said_of(observed, "1 flows of less than 30,000 bytes are skipped (5,000 bytes in all)")
     small = "10.0.0.3:999>10.0.0.2:5201"
     assert {flow.name for flow in read(data, Sidecar.model_validate({"flows": [{"flow": small}]})).flows} == {
         NAME,

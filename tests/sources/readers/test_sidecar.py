@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.papers.recordings import sidecar_path
+from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 
 
@@ -53,3 +54,23 @@ def test_what_cannot_be_is_one_line(tmp_path, text, says):
     with pytest.raises(InputError, match=says) as caught:
         load_sidecar(Path(tmp_path))
     assert "trace.yaml" in str(caught.value)
+
+
+TABLE, COLUMNS = "x;y;z\n1;a;1000\n2;a;3000\n", "columns: {time: x, flow: y, total_bytes: z}"
+ROWS = r"rows: [{kind: interval, line: '@ (?P<start>\S+) (?P<end>\S+) (?P<bytes>\S+)', units: {time: s, bytes: B}}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TABLE, COLUMNS),
+        (TABLE, f"format: plain\n{COLUMNS}"),
+        ("@ 0 1 1000\n@ 1 2 2000\n", f"pattern: {{origin: 'receiver: x', {ROWS}}}"),
+    ],
+)
+def test_columns_or_a_pattern_in_a_folder_select_the_reader(tmp_path, text, said):
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(InputError, match="no reader recognises it; .* `columns:` in trace.yaml"):
+        read_any(tmp_path)
+    (tmp_path / "trace.yaml").write_text(said)
+    assert read_any(tmp_path).samples["delivered_bytes"].sum() >= 2000

@@ -69,7 +69,7 @@ def test_the_cell_that_is_nearest_to_failing_is_shown():
     (found,) = decided(claim(), frame)
     assert (found.cell, found.value) == ("80", pytest.approx(1.2))
     assert found.in_words.startswith("more is so: open (")
-    assert "what the runs allow says the same): ratio 1.2 [" in found.in_words
+    assert "means consistent with the runs agree): ratio 1.2 [" in found.in_words
     assert "] at 80; required: at least 1" in found.in_words
 
 
@@ -137,7 +137,7 @@ def test_print_that_contradicts_a_clause_decides_the_claim():
     )
     found = decided(about, [2.0, 2.0])
     assert verdict(about, outcomes(found)) == "contradicted in print"
-    assert evidence_line(about, found, "x").endswith("In print: table 4 has 0.5. From x.")
+    assert evidence_line(about, found, "x").endswith("In the paper: table 4 has 0.5. From x.")
 
 
 def test_a_closed_form_has_one_value_and_no_interval():
@@ -217,7 +217,7 @@ def test_the_interval_is_of_draws_that_have_a_value():
 
 def test_where_no_draw_has_a_value_nothing_is_said_of_its_spread():
     _, found = with_rows(pd.DataFrame({"x": [2.0, np.nan, np.nan]}), [np.nan, np.nan])
-    assert found.in_words == "a: open (0 % of what the runs allow says the same): b 2 at x; required: at least 1"
+    assert found.in_words == "a: open (0 % of the means consistent with the runs agree): b 2 at x; required: at least 1"
     assert np.isnan([found.low, found.high, found.single_share]).all()
 
 
@@ -225,7 +225,7 @@ def test_a_clause_in_words_has_all_that_was_found_of_it():
     means = pd.DataFrame({"x": [2.0, 0.5, 1.5, 1.75, 2.25]})
     about, found = with_rows(means, [0.5, 2.0, 3.0, 4.0], unit="Mb/s")
     words = (
-        "a: open (75 % of what the runs allow says the same): b 2 Mb/s [0.5, 2.25] at x; required: at least 1 Mb/s; "
+        "a: open (75 % of the means consistent with the runs agree): b 2 Mb/s [0.5, 2.25] at x; required: at least 1 Mb/s; "
         "holds in 75 % of 4 single runs; as many runs as the paper has: holds"
     )
     assert found.in_words == words

@@ -9,6 +9,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.papers.papers import load_models
 from tcpfair.verdicts.claims import headlines
+from tcpfair.verdicts.claims.decision import verdict_text
 from tcpfair.verdicts.claims.headlines import HEADLINES, Headline, headline_table, verdict
 
 ROOT = repository_root()
@@ -33,20 +34,16 @@ def test_a_conclusion_is_as_good_as_its_claims(of, expected):
     assert verdict(of) == expected
 
 
-def claims_table():
-    return VERDICTS.assign(certainty=1.0, settings_share=0.5)
-
-
 def test_every_paper_has_one_and_readme_says_what_became_of_it():
     assert set(load_models(FOLDER / HEADLINES, Headline)) == set(PAPERS)
-    table = headline_table(FOLDER, PAPERS, claims_table())
+    table = headline_table(FOLDER, PAPERS, VERDICTS)
     readme = " ".join((ROOT / "README.md").read_text().split())
-    for row in table.itertuples():
-        assert f"| `{row.paper}` | {row.says} | {row.verdict} |" in readme
+    for row in table.to_dict("records"):
+        assert f"| `{row['paper']}` | {row['says']} | {verdict_text(row)} |" in readme
 
 
 def test_the_least_certain_claim_counts():
-    claims = claims_table()
+    claims = VERDICTS.assign(certainty=1.0, settings_share=0.5)
     claims.loc[claims["id"] == "kozu2014.c02", ["certainty", "settings_share"]] = [0.7, 0.1]
     row = headline_table(FOLDER, ["kozu2014"], claims).iloc[0]
     assert (row["certainty"], row["settings_share"]) == (0.7, 0.1)
@@ -63,4 +60,4 @@ def test_a_slip_is_told_in_one_line(tmp_path, text, message):
     shutil.copy(FOLDER / headlines.HEADLINES, tmp_path)
     (tmp_path / headlines.HEADLINES).write_text(text)
     with pytest.raises(InputError, match=message):
-        headline_table(tmp_path, PAPERS, claims_table())
+        headline_table(tmp_path, PAPERS, VERDICTS)

@@ -100,7 +100,7 @@ def transferred(shared):
     values = pd.DataFrame({0: 10 * OTHER_DRAWN["settings.buffer"]})
     distance = inference.distances(values, CELLS, WIDTH, JUDGING.far)
     drawn = DRAWN.add_prefix("settings.").assign(**{word.name: RNG.choice(word.choices, N) for word in CHOICES})
-    difference = inference.differences(shared, drawn, shared, OTHER_DRAWN, distance)
+    difference = inference.differences(shared, drawn, shared, OTHER_DRAWN, distance, JUDGING.parts)
     own = inference.weights(inference.transferred(distance, difference, DRAWN.index, neighbours=10), JUDGING.accepted)
     return inference.held_out(VALUES, CELLS, WIDTH, own, [0, 1], JUDGING.far)
 
@@ -121,11 +121,11 @@ def test_what_another_paper_infers_of_other_assumptions_says_little():
 
 def test_an_assumption_counts_by_what_it_explains():
     quarter = pd.Series(np.repeat([1.0, 2.0, 3.0, 4.0], 25))
-    assert inference.relevance(pd.Series(np.arange(100.0)), quarter) == 1
-    assert inference.relevance(pd.Series(["red", "blue"] * 50), quarter) == pytest.approx(0, abs=1e-3)
-    assert inference.relevance(pd.Series(["red", "blue"] * 50), pd.Series([3.0, 1.0] * 50)) == 1
-    assert inference.relevance(pd.Series([1.0, np.inf] * 50), pd.Series([3.0, 1.0] * 50)) == 1
-    assert inference.relevance(quarter, pd.Series(2.0, index=quarter.index)) == 0
+    assert inference.relevance(pd.Series(np.arange(100.0)), quarter, parts=4) == 1
+    assert inference.relevance(pd.Series(["red", "blue"] * 50), quarter, parts=4) == pytest.approx(0, abs=1e-3)
+    assert inference.relevance(pd.Series(["red", "blue"] * 50), pd.Series([3.0, 1.0] * 50), parts=4) == 1
+    assert inference.relevance(pd.Series([1.0, np.inf] * 50), pd.Series([3.0, 1.0] * 50), parts=4) == 1
+    assert inference.relevance(quarter, pd.Series(2.0, index=quarter.index), parts=4) == 0
 
 
 def test_neighbours_foretell_the_distance_of_a_setting_that_is_left_out():
@@ -141,7 +141,7 @@ def test_neighbours_foretell_the_distance_of_a_setting_that_is_left_out():
         for paper in (load_paper(layout.paper_config(name)) for name in papers)
     )
     shared = [each for each in of.assumptions if any(set(each.names) & set(its.names) for its in other.assumptions)]
-    difference = inference.differences(shared, of.members.drawn, shared, of.members.drawn, of.distance)
+    difference = inference.differences(shared, of.members.drawn, shared, of.members.drawn, of.distance, JUDGING.parts)
     np.fill_diagonal(difference, np.inf)
     found = inference.transferred(of.distance, difference, of.distance.index, JUDGING.neighbours)
     assert 1 - ((of.distance - found) ** 2).mean() / of.distance.var(ddof=0) > 0.6
@@ -157,10 +157,10 @@ def test_differences_are_shares_of_ranges_and_of_decades():
     drawn = pd.DataFrame({"flow.queue": [10, 100], "flow.law": ["red", "blue"], "experiments.a.start": [0.0, 1.0]})
     other = drawn.rename(columns={"experiments.a.start": "experiments.b.start"})
     distance = pd.Series([1.0, 2.0])  # which each of the three explains
-    found = inference.differences([queue, law, first], drawn, [queue, law, second], other, distance)
+    found = inference.differences([queue, law, first], drawn, [queue, law, second], other, distance, parts=4)
     assert found == pytest.approx(np.array([[0, 0.5 + 1 + 0.5], [2, 0]]))
     with pytest.raises(InputError, match=r"^config/ensemble.yaml: no assumption is drawn for both papers"):
-        inference.differences([queue], drawn, [law], other, distance)
+        inference.differences([queue], drawn, [law], other, distance, parts=4)
 
 
 def test_a_setting_takes_the_mean_distance_of_its_neighbours():

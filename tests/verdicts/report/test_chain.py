@@ -51,7 +51,7 @@ def test_every_exhibit_and_equation_stands_in_one_section(chain):
 
 
 def test_sections_name_no_printed_number_twice(chain):
-    """Printed numbers of the text stand in sections that exist, by the same names."""
+    """Published numbers of the text stand in sections that exist, by the same names."""
     for paper, sections in chain.sections.items():
         printed = (LAYOUT.data / "published" / f"{paper}.csv").read_text()
         known = {section.id for section in sections}

@@ -167,12 +167,12 @@ def test_exhibits_are_in_the_papers_order(checkout, texts, paper):
 def test_front_page_counts_exhibits_claims_and_numbers(page):
     assert "exhibits built 3 of 91" in page.text
     assert "of 158" in page.text
-    assert "printed numbers within tolerance 2 of 521" in page.text
+    assert "published numbers within tolerance 2 of 521" in page.text
 
 
 def test_an_exhibit_shows_how_far_it_lies_from_print(text):
     shown = section(text, "bhatti2009-table8")
-    assert "1 of 8 printed numbers within tolerance, 1 outside, 6 not computed" in shown
+    assert "1 of 8 published numbers within tolerance, 1 outside, 6 not computed" in shown
     # printed, reproduced, sd, runs, difference, tolerance
     assert "50 ms jfi 0.30 0.360 0.100 5 0.060 0.05 outside" in shown
     assert "100 ms jfi 0.24 – 0.05 not computed" in shown
@@ -180,11 +180,11 @@ def test_an_exhibit_shows_how_far_it_lies_from_print(text):
 
 def test_a_table_counts_the_numbers_of_the_text_that_quote_it(text):
     # section V-C quotes nothing of table VIII, section V-A and others quote table V
-    assert "38 printed numbers within tolerance, 38 not computed (6 of them in the text)" in section(
+    assert "38 published numbers within tolerance, 38 not computed (6 of them in the text)" in section(
         text, "bhatti2009-table5"
     )
     assert "section V-A" in section(text, "bhatti2009-table5")
-    assert "0 of 1 printed numbers within tolerance, 1 not computed (1 of them in the text)" in section(
+    assert "0 of 1 published numbers within tolerance, 1 not computed (1 of them in the text)" in section(
         text, "ogura-fig8"
     )
 

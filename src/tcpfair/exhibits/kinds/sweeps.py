@@ -129,7 +129,7 @@ def metric_lines(
     """
     metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
-    [column] = numbers.from_runs(metric)
+    column = numbers.one_from_runs(metric)
     cells = with_band(column, metrics)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if printed else 5.4)
@@ -204,7 +204,7 @@ def _printed_points(
 @drawing()
 def flow_lines(context: Context, experiment: Experiment, numbers: Numbers, *, protocol: str, x_axis: Axis) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
-    flows, total = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
+    flows, total = (with_band(numbers.one_from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
@@ -228,7 +228,7 @@ def fairness_panels(
 
     For the protocols ``beside``, only the index is drawn.
     """
-    flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
+    flows, index = (with_band(numbers.one_from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     n = len(protocols)
     for protocol, lane in zip(protocols, style.lanes(n, APART) if n > 1 else [None], strict=True):
@@ -338,8 +338,7 @@ def sensitivity_lines(
         rows, columns, style.PAGE_IN, max(0.9 + 1.6 * rows, _LEAST_HEIGHT_IN), sharex=True, sharey="row"
     )
     for measure, row in zip(measures, axes, strict=True):
-        given = numbers.from_runs(measure.metric)
-        column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
+        column = numbers.one_from_runs(measure.metric, measure.flow)
         cells = with_band(column, context.metrics(exhibit.experiments[0]).query("flow == @measure.flow"))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]

@@ -86,7 +86,10 @@ _POLL_S = 0.005
 _DELACK_S = 0.04  # TCP_DELACK_MIN
 _NEVER = 1e9  # s and bytes, where a flow has no end
 _DEEP_PKTS = 100_000
-_SOCKET_WINDOWS = 8  # of bandwidth-delay product and queue in a socket's buffer, whose bookkeeping takes half of it
+# A socket's buffer in units of the bandwidth-delay product and the queue. A factor of 2 is a fact of Linux: its bookkeeping takes
+# half of a buffer (tcp_adv_win_scale is 1, Documentation/networking/ip-sysctl.rst of Linux 6.1). The other factor of 4 is an
+# assumption, so that slow start, which may send twice what the path holds, is never limited.
+_SOCKET_WINDOWS = 8
 _LEAST_SOCKET_BYTES = 131_072  # the default of tcp_rmem
 _ORDER_BPS = 10**10  # netem keeps packets in order when it has a rate
 _QEMU = (

@@ -80,10 +80,13 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
     if whole:
         return {whole.NAME: whole.read(path, said)}
     files, aside = _files(path)
-    found = {file: _reader_of(file, chosen) for file in files}
+    stated = plain if said.columns.model_fields_set else patterns if said.pattern else None
+    if chosen not in (None, stated):
+        stated = None
+    found = {file: _reader_of(file, chosen) or stated for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
     if of_others and chosen is None:
-        raise refusal(of_others[0])
+        raise refusal(of_others[0], sidecar_path(path).name)
     if of_others and len(of_others) == len(files):
         raise InputError(
             f"{of_others[0]}: not of {chosen.NAME}, which is the format in {sidecar_path(path)}: {chosen.ACCEPTS}"

@@ -45,7 +45,7 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
         and known["cwnd_pkts"].median() > USED_PKTS
         and steps.sum() / busy_s < LEAST * usual_mss * window_rate
     ):
-        says = "delivers next to nothing of its window per RTT"
+        says = "delivers almost none of its window per RTT"
     if says:
         one_window = mean_rate / window_rate
         raise InputError(

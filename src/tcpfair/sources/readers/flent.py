@@ -119,7 +119,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks.append("uploads: what the sender handed to its socket, which may hold some of it back")
     left = sorted(name for name in file.results if name not in names and "::tcp_" not in name)
     if left:
-        remarks.append(f"left out: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
+        remarks.append(f"skipped: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
     version = file.metadata.FLENT_VERSION
     provenance = {"flent": version} if version else {}
     return Observed(NAME, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
@@ -181,7 +181,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     if len(ends_s) and not is_raw:
         remarks.append(f"{name}: only the interpolated series is available, in steps of {file.metadata.STEP_SIZE:g} s")
     if not len(times_s) or total_bytes[-1] <= 0:
-        remarks.append(f"{name}: no data, left out")
+        remarks.append(f"{name}: no data, skipped")
         return None
     meta = file.metadata.SERIES_META.get(name, _Series())
     is_upload = name.startswith("TCP upload")

@@ -102,10 +102,10 @@ def read(path: Path, said: Sidecar) -> Observed:
         start_s, stop_s = row["timeFirstTxPacket"], row["timeLastRxPacket"]
         is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload.get(back, 0.0)
         if row["rxPackets"] and is_of_acks:
-            remarks.append(f"{name}: left out, the ACKs of {ends[back].name}")
+            remarks.append(f"{name}: skipped, the ACKs of {ends[back].name}")
             continue
         if payload[number] <= 0 or stop_s <= start_s:
-            remarks.append(f"{name}: left out, nothing arrives")
+            remarks.append(f"{name}: skipped, no packet arrives")
             continue
         rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
         times_s, total_bytes = np.array([start_s, stop_s]), np.array([0.0, payload[number]])

@@ -106,7 +106,7 @@ def _tests(path: Path) -> tuple[list[Report], list[str]]:
         error = values.get("error", "")
         if error and not values.get("intervals"):  # a server stopped while it waited, a client without a server
             met_nobody = f"iperf3 reports {error!r:.200}"
-            remarks.append(f"a test without intervals is left out: {met_nobody}")
+            remarks.append(f"a test without intervals is skipped: {met_nobody}")
         else:
             tests.append(_test(values, where))
     if not tests:
@@ -125,7 +125,7 @@ def _tests_of_log(path: Path) -> tuple[list[Report], list[str]]:
     if not tests:
         error = next((report.error for report in found if report.error), "no test")
         raise InputError(f"no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
-    left_out = [f"a test without intervals is left out: {test.error:.200}" for test in found if not test.streams]
+    left_out = [f"a test without intervals is skipped: {test.error:.200}" for test in found if not test.streams]
     return tests, [*left_out, f"{path.name} is text: its rates have three digits"]
 
 
@@ -348,7 +348,7 @@ def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
         )
     if any(stream.omitted_s for stream in test.streams):
         longest_s = max(stream.omitted_s for stream in test.streams)
-        found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are left out")
+        found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are skipped")
     if test.is_udp:
         found.append(f"{', '.join(names[:8])}: UDP, without congestion control")
     if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):

@@ -349,7 +349,7 @@ def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Ite
     """The sender, the number of streams and their ports; check that several places of the report agree."""
     test, is_client = start.test_start, start.connecting_to is not None
     if test.bidir is not None and bool(test.bidir) != is_bidir:
-        yield f"start.test_start.bidir: {test.bidir}, but the intervals say otherwise"
+        yield f"start.test_start.bidir: {test.bidir}, but the intervals contradict it"
     if is_bidir and test.reverse:
         yield "start.test_start.reverse: 1, but both hosts send"
     sends = next(iter(senders.values()))
@@ -382,7 +382,7 @@ def _tables(intervals: list[_Interval], sockets: list[int]) -> dict[int, Table]:
     for number, interval in enumerate(intervals):
         found = [entry.socket for entry in interval.streams]
         if sorted(found) != sorted(sockets):
-            says = f"socket: {str(found)[:60]}; each socket of start.connected must be there once"
+            says = f"socket: {str(found)[:60]}; each socket of start.connected must appear once"
             raise InputError(f"intervals.{number}.streams: {says}")
     rows = pd.DataFrame([vars(entry) for interval in intervals for entry in interval.streams]).astype(np.float64)
     return {socket: of_socket.to_records(index=False) for socket, of_socket in rows.groupby("socket", sort=False)}

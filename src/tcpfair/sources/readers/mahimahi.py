@@ -74,7 +74,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     clock_s = begins_s if readings.is_wall_clock(begins_s) else None
     median_ms, high_ms = np.percentile(out["delay"], [50, 95])
     remarks = [
-        f"all that leaves is one flow, {OVERHEAD_BYTES:g} bytes of headers a packet left out",
+        f"all that leaves is one flow, without {OVERHEAD_BYTES:g} bytes of headers per packet",
         f"queueing delay: median {median_ms:.0f} ms, 95 % below {high_ms:.0f} ms",
     ]
     could_bytes = events["bytes"][events["kind"] == "#"]

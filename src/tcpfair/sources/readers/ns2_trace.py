@@ -211,7 +211,7 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
     every = pd.concat(seen.sent).groupby(["key", "fid"]).agg({"first_s": "min", "last_s": "max"}).reset_index("fid")
     readings.refuse_more(every.index.nunique(), readings.MAX_FLOWS, "flows")
     if seen.other_types:
-        remarks.append(f"left out: packets of type {', '.join(sorted(seen.other_types)[:10])}")
+        remarks.append(f"skipped: packets of type {', '.join(sorted(seen.other_types)[:10])}")
     flows = []
     for key, rows in arrivals.groupby("key", sort=True):
         sent = every.loc[[key]]
@@ -230,14 +230,14 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
         if seen.time_s - stop_s < max(1.0, 0.02 * seen.time_s):
             stop_s = seen.time_s
         else:
-            remarks.append(f"{key}: sends nothing after {stop_s:.6g} s, where it is taken to end")
+            remarks.append(f"{key}: sends no packet after {stop_s:.6g} s, where it is taken to end")
         if stop_s <= start_s:
-            remarks.append(f"{key}: left out, nothing is delivered")
+            remarks.append(f"{key}: skipped, no packet is delivered")
             continue
         received = first["t_s"].to_numpy(), first["payload"].to_numpy()
         times_s, (total, total_received) = readings.gathered([delivered, received], start_s, stop_s)
         if total[-1] <= 0:
-            remarks.append(f"{key}: left out, no payload is delivered")
+            remarks.append(f"{key}: skipped, no payload is delivered")
             continue
         origin, known = "receiver: arrivals of ns-2's trace, in order", {"total_received_bytes": total_received}
         flow = ObservedFlow(

@@ -55,7 +55,7 @@ class ObservedFlow:
     file: Path
     times_s: Floats  # (readings,) increasing: when its running total was read
     total_bytes: Floats  # (readings,) never falling: bytes delivered until then, 0 at its start
-    interval_s: float  # between readings, as a rule
+    interval_s: float  # between readings, usually
     origin: str  # origin of these numbers, "receiver: ..." or "sender: ..."
     cc: str = UNKNOWN_CC
     direction: Literal["forward", "reverse"] = (

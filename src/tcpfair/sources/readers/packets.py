@@ -196,11 +196,11 @@ class Tracker:
         control, small = every[flows & is_control & ~is_chosen], every[candidates & ~is_chosen]
         total_bytes = small["delivered_bytes"].sum()
         remarks = {
-            "iperf3's control connection is left out ({name})": control,
-            f"{{count}} flows of less than {least_bytes:,.0f} bytes are left out "
+            "iperf3's control connection is skipped ({name})": control,
+            f"{{count}} flows of less than {least_bytes:,.0f} bytes are skipped "
             f"({total_bytes:,} bytes in all); name one in trace.yaml to keep it": small,
-            "{count} flows are left out because no ACK advanced beyond their beginning ({name})": stuck,
-            "{count} flows are left out because none of their ACKs was captured ({name})": unanswered,
+            "{count} flows are skipped because no ACK advanced beyond their beginning ({name})": stuck,
+            "{count} flows are skipped because none of their ACKs was captured ({name})": unanswered,
         }
         return every[is_chosen], [
             text.format(count=len(left), name=left["name"].iloc[0]) for text, left in remarks.items() if len(left)
@@ -318,7 +318,7 @@ def _described(flow: tuple) -> str:
     """A remark on a flow, one sentence."""
     parts = [] if flow.has_syn else ["begun before the capture, counted from its first ACK there"]
     if np.isnan(flow.rtt_s):
-        parts.append("nothing timed its RTT")
+        parts.append("no packet timed its RTT")
     else:
         places = (
             (np.isnan(flow.near), "of which the sender's side is unknown"),

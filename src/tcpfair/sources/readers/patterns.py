@@ -108,13 +108,13 @@ def read(path: Path, said: Sidecar) -> Observed:
         if one.total_bytes[-1] > 0:
             found.append(one)
         else:
-            remarks.append(f"flow {name}: no bytes; left out")
+            remarks.append(f"flow {name}: no bytes; skipped")
     if not found:
         raise InputError(f"{pattern.name}: no flow has any bytes; give a recording of a transfer")
     if pattern.one_direction:
         most = max(found, key=lambda flow: flow.total_bytes[-1])
         others = [flow for flow in found if flow is not most]
-        remarks += [f"{one.name}: left out as the other direction, {one.total_bytes[-1]:g} bytes" for one in others]
+        remarks += [f"{one.name}: skipped as the other direction, {one.total_bytes[-1]:g} bytes" for one in others]
         found = [most]
     return Observed(pattern.name, tuple(found), (path,), remarks=tuple(remarks))
 

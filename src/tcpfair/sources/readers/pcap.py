@@ -138,7 +138,7 @@ class _Capture:
             rest, piece, at = data[at:], next(pieces, b""), 0
             self.seen_bytes += len(piece)
             if rest and not piece:
-                self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
+                self.remarks.append(f"{self.path.name}: cut within its last packet, which is skipped")
             data = rest + piece if piece else b""
         if is_micro and len(seconds) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
             raise InputError(

@@ -340,17 +340,17 @@ def _flow(
     _check_agreement(rows, table, lost)
     quantity = next((each for each in columns.VALUES if each in rows and rows[each].notna().any()), "rate")
     if quantity not in rows:
-        remarks.append(f"flow {label!r}: no numbers; left out")
+        remarks.append(f"flow {label!r}: no numbers; skipped")
         return []
     name = table.name_of(quantity)
     find = _from_totals if quantity == "total_bytes" else _from_intervals
     times_s, total_bytes, gaps, is_late = find(rows, quantity, name, lost, usual_s, said)
     if is_late:
         remarks.append(
-            f"flow {label!r}: starts at {times_s[0]:.9g} s, with its first bytes; rows before it are left out"
+            f"flow {label!r}: starts at {times_s[0]:.9g} s, with its first bytes; rows before it are skipped"
         )
     if not len(times_s) or not total_bytes[-1] > 0:
-        remarks.append(f"flow {label!r}: never has bytes; left out")
+        remarks.append(f"flow {label!r}: never has bytes; skipped")
         return []
     windows, origin, cc = _windows(rows, table, said, remarks), f"table: {name}", _one_cc(rows, table)
     return [readings.flow_of(label, path, (times_s, total_bytes), usual_s, origin, windows, gaps, cc=cc)]

@@ -41,7 +41,7 @@ CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
     "cubic": kernel.cubic_cwnd_at_loss_pkts,
 }
 
-MAX_ROWS = 4_000_000  # of polls in memory, 60 bytes each and as much again in the flows; above it they are thinned
+MAX_ROWS = 4_000_000  # of polls in memory, 60 bytes each and another 60 in the flows; above it they are thinned
 MAX_POLLS = 30_000_000
 MAX_SOCKETS = 100_000
 MAX_ALGORITHMS = 1000
@@ -581,7 +581,7 @@ def _without_control_connections(
     shown = ", ".join(f"{flow.name} ({flow.total_bytes[-1]:.0f} bytes)" for flow in left[:NAMED_AT_MOST])
     more = f" and {len(left) - NAMED_AT_MOST} more" if len(left) > NAMED_AT_MOST else ""
     remark = (
-        f"left out as control connection{'s' * (len(left) > 1)}, with few bytes beside the others: {shown}{more}; "
+        f"skipped as control connection{'s' * (len(left) > 1)}, with few bytes compared with the others: {shown}{more}; "
         "name it under flows: in trace.yaml if it is one"
     )
     return flows, [remark]

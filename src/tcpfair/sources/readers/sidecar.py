@@ -40,7 +40,7 @@ class Columns(Strict):
     srtt: ColumnName | None = None
     cc: ColumnName | None = None
     ignore: list[ColumnName] = Field(
-        default_factory=list, description="columns that are not read and tell no flows apart"
+        default_factory=list, description="columns that are not read and do not distinguish flows"
     )
     total_from_zero: bool | None = Field(
         None, description="true: `total_bytes` is 0 before the first row; false: it counted before"
@@ -67,7 +67,7 @@ class Sidecar(Said):
     """All of a ``trace.yaml``."""
 
     flows: list[SaidFlow] = Field(default_factory=list)
-    format: Label | None = Field(None, description="the reader, where the beginning of the file does not tell")
+    format: Label | None = Field(None, description="the reader, if the beginning of the file does not identify it")
     columns: Columns = Field(default_factory=Columns)
     units: Units = Field(default_factory=Units)
     pattern: Pattern | None = Field(None, description="lines of a text that no reader accepts, as in patterns.yaml")

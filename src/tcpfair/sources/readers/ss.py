@@ -372,8 +372,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     share = polled.CONTROL_SHARE
     flows = [flow for flow in found if flow.total_bytes[-1] >= share * totals.get(flow.ends[::-1], 0.0)]
     left = [
-        (log.cut, "the file ends within a socket's line: its last poll is left out"),
-        (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
+        (log.cut, "the file ends within a socket's line: its last poll is skipped"),
+        (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are skipped"),
         (
             log.strange_count,
             f"{log.strange_count} lines are neither ss's nor time stamps and were skipped, the first is {log.first_strange}",

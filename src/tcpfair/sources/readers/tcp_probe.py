@@ -194,9 +194,9 @@ def read(path: Path, said: Sidecar) -> Observed:
     senders = [one for one in found if one.total_bytes[-1] > 0]
     receivers = len(found) - len(senders)
     said_of = {
-        f"left out as receivers, whose snd_una does not move: {receivers} connections": receivers,
-        f"the kernel lost {log.lost} events for want of buffer: losses may be missing": log.lost,
-        "the file ends within a line, which is left out": log.cut,
+        f"skipped as receivers, whose snd_una does not move: {receivers} connections": receivers,
+        f"the kernel lost {log.lost} events because its buffer was full: losses may be missing": log.lost,
+        "the file ends within a line, which is skipped": log.cut,
         "the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml": any(
             one.rtt_s > 0 for one in senders
         ),
@@ -213,7 +213,7 @@ def _module_rtts(log: _Log) -> list[str]:
     if not len(known) or np.median(known) >= MICROSECONDS_AT_LEAST:
         return []
     rows["rtt_us"] = 0
-    return ["srtt may be in jiffies or in microseconds and is left out; give rtt_s in trace.yaml"]
+    return ["srtt may be in jiffies or in microseconds and is skipped; give rtt_s in trace.yaml"]
 
 
 def _states(rows: pd.DataFrame) -> np.ndarray:

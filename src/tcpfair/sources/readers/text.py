@@ -306,7 +306,7 @@ def table_of(lines: np.ndarray, block: bytes, give: str, **options: Any) -> pd.D
         with np.errstate(all="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
             table = pd.read_csv(io.BytesIO(block), header=None, index_col=False, skip_blank_lines=False, **options)
         if len(table) != len(lines):
-            raise ValueError("a cell goes on in the next line")
+            raise ValueError("a cell continues in the next line")
     except (ValueError, OverflowError, TypeError, ParserWarning) as error:
         reason = (str(error).splitlines() or ["no table"])[0][:200]
         if isinstance(error, UnicodeDecodeError):
@@ -350,7 +350,7 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
         elif block.strip() and cut is None:
             raise InputError(f"{path}: line {line}: cut; give the whole file")
         elif block.strip():
-            cut.append("the file ends within a line, which is left out")
+            cut.append("the file ends within a line, which is skipped")
 
 
 class Form(NamedTuple):

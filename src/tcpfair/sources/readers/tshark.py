@@ -80,9 +80,9 @@ def read(path: Path, said: Sidecar) -> Observed:
     for packets in pieces:
         tracker.add(packets)
     tracker.counts += table.counts
-    remarks = [f"{path.name}: cut within its last line, which is left out"] if table.cut else []
+    remarks = [f"{path.name}: cut within its last line, which is skipped"] if table.cut else []
     if table.time != TIMES[0]:
-        remarks.append(f"{path.name}: no {TIMES[0]}, so nothing places it on a wall clock beside other recordings")
+        remarks.append(f"{path.name}: no {TIMES[0]}, so it has no wall clock in common with other recordings")
     return tracker.observed(NAME, said, remarks)
 
 

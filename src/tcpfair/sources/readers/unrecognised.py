@@ -34,12 +34,12 @@ _LOOKS_LIKE = tuple(
 )
 
 
-def refusal(file: Path) -> InputError:
-    """The error for ``file``, in one line."""
+def refusal(file: Path, sidecar: str) -> InputError:
+    """The error for ``file``, in one line; ``sidecar`` is the name of its trace.yaml."""
     begin = head_bytes(file)
     words = next((words for pattern, words in _LOOKS_LIKE if pattern.search(begin)), "")
     return InputError(
         f"{file}: no reader recognises it{f' (it looks like {words})' if words else ''}; give the tool's own output "
         f"(data/raw/README.md lists the formats), or a table such as {' / '.join(SMALLEST_TABLE.split())}: "
-        "a line for each flow and interval, which ends at time (s)"
+        f"a line for each flow and interval, which ends at time (s); `columns:` in {sidecar} states other names"
     )

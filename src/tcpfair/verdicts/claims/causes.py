@@ -83,7 +83,7 @@ CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
     ),
     "excluded print": (
         _by_excluded_numbers,
-        "no hypothesis excludes the printed numbers that deny it, or the printed numbers do not deny it",
+        "no hypothesis excludes the published numbers that contradict it, or the published numbers do not contradict it",
     ),
     "settings": (
         lambda found: bool((found.shares() >= SETTINGS[0]).any()),

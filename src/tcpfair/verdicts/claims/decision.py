@@ -65,7 +65,7 @@ class Decided:
         if self.kept != self.outcome and self.n_single > 1:
             runs += f"; as many runs as the paper has: {self.kept}"
         unsure = self.outcome == OPEN and not np.isnan(self.value)
-        sure = f" ({100 * self.confidence:.0f} % of what the runs allow says the same)" if unsure else ""
+        sure = f" ({100 * self.confidence:.0f} % of the means consistent with the runs agree)" if unsure else ""
         return f"{self.clause.says}: {self.outcome}{sure}: {found}; required: {self.clause.asks}{runs}"
 
 
@@ -206,6 +206,14 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
+def verdict_text(row: Mapping[str, Any]) -> str:
+    """``partly (98 % sure; its weakest clause in 77 % of the settings)``: of a row of the table of claims or headlines."""
+    sure = certainty_text(
+        *(np.nan if row[name] == "" else float(row[name]) for name in ("certainty", "settings_share"))
+    )
+    return f"{row['verdict']} ({sure})" if sure else row["verdict"]
+
+
 def certainty_text(confidence: float, settings_share: float) -> str:
     """``98 % sure; its weakest clause in 77 % of the settings``, without NaN.
 
@@ -223,7 +231,7 @@ def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
     n_held = sum(clause.outcome == HOLDS for clause in decided)
     shown = f"{', '.join(claim.exhibits)}: " if claim.exhibits else ""
     count = f"{n_held} of {len(decided)} clauses hold" if len(decided) > 1 else decided[0].outcome
-    notes = [f"In print: {claim.clauses[name].print_note}" for name in claim.contradicted]
+    notes = [f"In the paper: {claim.clauses[name].print_note}" for name in claim.contradicted]
     notes += [f"By construction: {claim.by_construction}"] if claim.by_construction else []
     notes += [f"Untested: {claim.untested}"] if claim.untested else []
     parts = [f"{shown}{count}", *(clause.in_words for clause in decided), *notes, f"From {made_of}"]

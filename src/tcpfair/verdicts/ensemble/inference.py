@@ -9,7 +9,7 @@ A testbed inferred from one paper is transferred to another paper in three steps
 1. Each setting of the first paper has a distance from all published numbers of that paper (`distances`).
 2. Each setting of the second paper takes the mean distance of its ``neighbours`` nearest settings of the first (`transferred`).
    Nearness is over the assumptions that both papers draw (`differences`). Each counts by the share of the distances' variance
-   that it explains (`relevance`): among 11 assumptions that count alike, the nearest settings differ in what matters.
+   that it explains (`relevance`): among 11 assumptions that count equally, the nearest settings differ in what matters.
 3. These distances give weights as in one paper (`weights`), and a number of the second paper is predicted by the weighted mean
    over its settings (`predicted`). Numbers that the second paper reprints from the first are not judged.
 
@@ -58,10 +58,10 @@ def effective_settings(weight: pd.Series) -> float:
     return float(1 / (weight**2).sum())
 
 
-def relevance(values: pd.Series, distance: pd.Series) -> float:
-    """Share of the variance of ``distance`` between the quarters of an assumption's drawn values, or between its choices."""
+def relevance(values: pd.Series, distance: pd.Series, parts: int) -> float:
+    """Share of the variance of ``distance`` between equal ``parts`` of an assumption's drawn values, or between its choices."""
     rank = pd.to_numeric(values, errors="coerce").rank(pct=True)
-    part = np.ceil(4 * rank) if np.isfinite(rank).all() else values.astype(str)
+    part = np.ceil(parts * rank) if np.isfinite(rank).all() else values.astype(str)
     spread = distance.var()
     return rounded(distance.groupby(part.to_numpy()).transform("mean").var() / spread) if spread > 0 else 0.0
 
@@ -72,13 +72,14 @@ def differences(
     others: Iterable[Assumption],
     drawn_of_other: pd.DataFrame,
     distance: pd.Series,
+    parts: int,
 ) -> npt.NDArray[np.float64]:
     """Difference of each setting of a paper (rows) from each of another (columns), in the assumptions that both draw.
 
     The sum over these assumptions of the difference as a share of the range (of its logarithm for a logarithmic scale), times
     the `relevance` of the assumption for ``distance``, that of the other paper's settings. Two different choices differ by 1
     (J. C. Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971). An assumption is common
-    if it has the same place in both configurations.
+    if it has the same place in both configurations. ``parts`` is that of `relevance`.
 
     Raises InputError without a common assumption.
     """
@@ -96,7 +97,7 @@ def differences(
             numbers = (x.astype(float) for x in (here, there, np.array([other.low, other.high])))
             here, there, ends = (log10(x) if other.scale == "log" else x for x in numbers)
             apart = np.abs(here - there) / (ends[1] - ends[0])
-        found += relevance(drawn_of_other[other.name], distance) * apart
+        found += relevance(drawn_of_other[other.name], distance, parts) * apart
     return found
 
 

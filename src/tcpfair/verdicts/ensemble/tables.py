@@ -102,7 +102,7 @@ class Judged:
         found = {}
         for paper, other in self.others.items():
             drawn = (self.assumptions, self.members.drawn, other.assumptions, other.members.drawn)
-            difference = inference.differences(*drawn, other.distance)
+            difference = inference.differences(*drawn, other.distance, self.judging.parts)
             settings, neighbours = self.members.settings, self.judging.neighbours
             distance = inference.transferred(other.distance, difference, settings, neighbours)
             found[paper] = inference.weights(distance, self.judging.accepted)

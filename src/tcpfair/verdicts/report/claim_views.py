@@ -151,7 +151,7 @@ def claim_table(views: list[View]) -> Table:
         )
         for view in views
     ]
-    titles = ["claim", "what the paper says:wide", "verdict", "why:wide", "shown in:names"]
+    titles = ["claim", "statement of the paper:wide", "verdict", "why:wide", "shown in:names"]
     return table(f"All {len(rows)} claims, with verdict and reason", titles, rows, tools=True, id="all-claims")
 
 

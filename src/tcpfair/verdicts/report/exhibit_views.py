@@ -33,7 +33,7 @@ def exhibit_views(
         counted = printed.count(own, int((own["exhibit"] != exhibit.id).sum()))
         is_built = row["status"] == "built"
         name = f"{label(exhibit.id)} of {config.paper}"
-        caption = f"Printed and reproduced numbers of {name}"
+        caption = f"Published and reproduced numbers of {name}"
         drawn, image = files.get(".html"), files.get(".svg")
         return {
             "exhibit": exhibit,

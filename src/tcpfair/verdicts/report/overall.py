@@ -57,7 +57,7 @@ def printed_shares(ledger: Ledger) -> Table:
         cells = [place, *(bar.counts[outcome] for outcome in OUTCOMES), draw_bar(bar)]
         rows.append(Row(cells, paper=exhibit.partition(".")[0]))
     titles = ["where", "within:n", "outside:n", "not computed:n", "shares"]
-    return table("Printed numbers by outcome, for each exhibit and section", titles, rows, tools=True, id="shares")
+    return table("Published numbers by outcome, for each exhibit and section", titles, rows, tools=True, id="shares")
 
 
 def readings(ledger: Ledger) -> Table:
@@ -80,7 +80,7 @@ def readings(ledger: Ledger) -> Table:
         "without a cell:n": "no_cell",
         "not computed:n": "not_computed",
     }
-    return table_of("Printed numbers by paper and reading", ledger["readings"].to_dict("records"), columns)
+    return table_of("Published numbers by paper and reading", ledger["readings"].to_dict("records"), columns)
 
 
 def _share(row: Mapping[str, str], count: str, of: str) -> str:
@@ -137,7 +137,7 @@ def ensembles(ledger: Ledger) -> Table:
         ),
     }
     rows = ledger["ensemble_papers"].to_dict("records")
-    return table_of("Printed numbers among all settings, by paper and hypothesis", rows, columns, by_paper=True)
+    return table_of("Published numbers among all settings, by paper and hypothesis", rows, columns, by_paper=True)
 
 
 def _reading(row: Mapping[str, str]) -> str:
@@ -186,7 +186,7 @@ def ns2_agreement(ledger: Ledger) -> Table:
         "ns-2:n": lambda row: percent(row["within_ns2"]) or "–",
     }
     rows = ledger["agreement"].to_dict("records")
-    return table_of("Printed numbers within tolerance, here and by ns-2", rows, columns)
+    return table_of("Published numbers within tolerance, here and by ns-2", rows, columns)
 
 
 def ns2_only(ledger: Ledger) -> Table:
