@@ -114,7 +114,7 @@ def on_ack(f, p):
     if f.whole == TEXT:
         f.cwnd += f.alpha * f.acked / f.cwnd
         return
-    # of Linux 6 an ACK that ends a recovery counts all packets up to it (tcp_illinois_acked)
+    # in Linux 6 the ACK that ends a recovery counts for all packets that it acknowledges (tcp_illinois_acked)
     f.cwnd_cnt += f.advanced if f.whole == LINUX_6 else f.acked
     pkts = math.floor(f.cwnd_cnt * f.alpha / f.cwnd)
     if pkts > 0.0:

@@ -1,10 +1,11 @@
 """TCP Veno: Reno that grows half as fast when it has a backlog, and is reduced less by a loss without one.
 
-Sources: Fu and Liew, IEEE JSAC 21(2), 2003, section II; Linux 2.6.22 (net/ipv4/tcp_veno.c), the steps here: the backlog
-N comes from the RTT of the latest ACK, in half packets rounded up, so that 2.5 packets are still below beta. The paper
-smooths the RTT and resets RTT_min at every loss. With whole windows (``f.whole``) every other packet of growth is
-skipped during a backlog. The module has no min_cwnd, so Linux lowers the window in recovery only to ssthresh. ns-3's
-TcpVeno differs only in its integer window.
+Sources: Fu and Liew, IEEE JSAC 21(2), 2003, section II; Linux 2.6.22 (net/ipv4/tcp_veno.c), the steps here: the
+backlog N comes from the RTT of the latest ACK, in half packets rounded up, so that 2.5 packets are still below beta.
+The paper smooths the RTT and resets RTT_min at every loss. With whole windows (``f.whole``) every other packet of
+growth is skipped during a backlog; Linux 6 counts a window of ACKs and one more for it (``count_backlogged``). The
+module has no min_cwnd, so Linux lowers the window in recovery only to ssthresh. ns-3's TcpVeno differs only in its
+integer window.
 """
 
 from __future__ import annotations

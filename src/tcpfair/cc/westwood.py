@@ -10,16 +10,29 @@ With ``stack: ns2`` it is the module as ns-2's TCP-Linux runs it. That never sig
 half of the old one (ssthresh), which is more after slow start and with queues above the BDP. Clock, RTT and rate are
 integers there, of milliseconds and of bytes per millisecond; the shares of flows with short RTTs depend on that.
 
+With ``stack: linux_6`` the module has a clock too. Its least RTT is that of a single ACK, not of the smoothed RTTs: among four
+flows with windows of ten packets its share falls by a fifth. A recovery aims at half of the window and ends at the estimate.
+
 The paper samples at every ACK with a filter that depends on its spacing, and takes bandwidth times RTT_min after a
-timeout too (Linux: only with F-RTO, off in 2.6.22). The other stacks have no ticks. ns-3's
-TcpWestwoodPlus samples once per RTT too, through one Tustin filter.
+timeout too (Linux: only with F-RTO, off in 2.6.22). ns-3's TcpWestwoodPlus samples once per RTT too, through one
+Tustin filter.
 """
 
 from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import LINUX_6, LINUX_HZ, MIN_WINDOW_PKTS, NS2, Param, additive_increase, decrease_to, rounded_down, slow_start
+from tcpfair.cc.api import (
+    LINUX_6,
+    LINUX_HZ,
+    MIN_WINDOW_PKTS,
+    NS2,
+    Param,
+    additive_increase,
+    decrease_to,
+    rounded_down,
+    slow_start,
+)
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -29,7 +42,14 @@ PARAMS = (
 )
 STATE = (
     *("bw_sample_start_s", "bw_sample_pkts", "bw_first_pps", "bw_pps", "srtt_min_s", "recovering"),
-    *("srtt_eighths_ms", "rtt_ticks", "rtt_min_ticks", "sample_start_ticks", "first_bytes_per_tick", "bytes_per_tick"),  # by a clock
+    *(
+        "srtt_eighths_ms",
+        "rtt_ticks",
+        "rtt_min_ticks",
+        "sample_start_ticks",
+        "first_bytes_per_tick",
+        "bytes_per_tick",
+    ),  # by a clock
 )
 HALVING_FLOOR = 1.0
 WHOLE = True
