@@ -125,6 +125,20 @@ def test_proportional_rate_reduction():
     )
 
 
+def test_rack_starts_a_recovery_by_its_timer():
+    # A packet takes 50 ms: 0 and 1 are acknowledged at .15 and .2, and 3 at .3 proves nothing yet. A quarter of the least RTT
+    # and 2 ms later, .0395 s, is 9.875 ticks of 4 ms: the timer of tick 75 expires at 75 + 10 + 1. RecoverFS is the
+    # window: ceil(k * 5/10) for k = 1..3 is 1 1 2, so 5, the third, releases the next packet.
+    check(
+        in_avoidance(stack="linux_6", reduction="prr"),
+        capacity_bps=0.24e6,
+        lost=[3],
+        duration_s=0.41,
+        sends={0.0: list(range(10)), 0.15: [10], 0.2: [11], 0.3: [12], 0.344: [2], 0.4: [13]},
+        reductions=[[(0.344, 10, 5)]],
+    )
+
+
 # --- several losses ----------------------------------------------------------------------------------------
 
 

@@ -50,7 +50,11 @@ reordering                      out     all adapt to it                 jitter k
                                                                         arrivals prove a loss
 early retransmit                out     3.5 to 4.10                     short flows and windows below four: fewer timeouts
 tail loss probe                 out     3.10 and later                  ends of short flows: a probe in place of a timeout
-RACK and its timer              out     4.4 and later                   lost retransmissions are found without a timeout
+RACK and its timer              in      4.4 and later                   ``stack: linux_6``: where three packets take longer than a
+                                                                        quarter of the least RTT, a timer starts the recovery,
+                                                                        and its retransmission is one packet more in the path:
+                                                                        at windows of ten packets a second reduction follows
+                                                                        one in eight; before, three later arrivals prove a loss
 quick ACKs at the start         out     2.4 and later                   up to 16 packets acknowledged one by one, and all while
                                                                         the receive window grows (tcp_grow_window): a faster
                                                                         first slow start; ``ack_every: 1`` is the other extreme
