@@ -246,11 +246,10 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
         raise InputError(
             f"no column for bytes or rate; write {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
         )
-    table = Table(time, flow, of_flows, {}, (), ())
-    used = [time, *table.columns]
+    used = [time, *(column for of in of_flows.values() for column in of.values())]
     unused = tuple(name for name in names if name not in {column.name for column in (*used, flow) if column})
     doubtful = tuple(name for name in unused if name in left and may_tell_flows_apart(name))
-    return table._replace(units=_units(used, said), unused=unused, doubtful=doubtful)
+    return Table(time, flow, of_flows, _units(used, said), unused, doubtful)
 
 
 def _doubled(names: Sequence[str]) -> list[str]:

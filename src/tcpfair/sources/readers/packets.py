@@ -255,7 +255,7 @@ class Tracker:
         first, last = flow.start_ns // step_ns + 1, -(-flow.stop_ns // step_ns)
         grid = np.arange(first, max(last, first) + 1)
         known = np.searchsorted(bins, grid * (step_ns // self.bin_ns) - 1, side="right")
-        total_bytes = np.concatenate([[flow.base, flow.base], positions])[np.where(known > 0, known + 1, 0)]
+        total_bytes = np.concatenate([[flow.base], positions])[known]
         total_bytes = np.clip(total_bytes, flow.base, max(flow.cap, flow.base)) - flow.base
         start_s, times_s = flow.start_ns / NS_PER_S, grid * step_ns / NS_PER_S
         begins_s = self._clock("zero_ns") / NS_PER_S
