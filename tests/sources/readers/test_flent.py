@@ -11,7 +11,7 @@ import pytest
 from tcpfair.sources.readers import flent
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.text import read_text
-from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, written
+from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, told, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
 SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
@@ -27,9 +27,9 @@ def intervals(document, name=FIRST):
     return [point for point in document["raw_values"][name] if "dur" in point]
 
 
-def test_the_sample():
+def test_the_sample(read):
     assert flent.sniff(SAMPLE)
-    observed = flent.read(SAMPLE, NOTHING)
+    observed = read(SAMPLE)
     assert_sound(observed, "sample")
     one, other = observed.flows
     assert [one.name, other.name] == [FIRST, "TCP upload::2"]
@@ -43,40 +43,40 @@ def test_the_sample():
     assert trace.samples["delivered_bytes"].sum() == pytest.approx(46_250_645 + 14_434_619, rel=0.03)
 
 
-def test_each_interval_has_its_bytes():
+def test_each_interval_has_its_bytes(read):
     document = values()
-    flow = flent.read(SAMPLE, NOTHING).flows[0]
+    flow = read(SAMPLE).flows[0]
     points = intervals(document)
     so_far = np.cumsum([point["val"] * point["dur"] * 1e6 / 8 for point in points])
     np.testing.assert_allclose(flow.total_bytes[1:], so_far, rtol=0.01)
     np.testing.assert_allclose(flow.times_s[1:] + flow.clock_s, [point["t"] for point in points], atol=1e-6)
 
 
-def test_without_raw_values_the_interpolated_series_are_used(tmp_path):
+def test_without_raw_values_the_interpolated_series_are_used(read):
     document = values()
     document["raw_values"] = {}
-    observed = flent.read(written(tmp_path, document), NOTHING)
+    observed = read(document)
     assert_sound(observed, "interpolated")
     assert observed.flows[0].total_bytes[-1] == pytest.approx(46_250_645, rel=0.1)
-    assert any("only the interpolated series" in remark for remark in observed.remarks)
+    assert "only the interpolated series" in told(observed)
 
 
-def test_an_interval_that_is_missing_is_a_gap(tmp_path):
+def test_an_interval_that_is_missing_is_a_gap(read):
     document = values()
     lost = intervals(document)[10]
     document["raw_values"][FIRST].remove(lost)
-    flow = flent.read(written(tmp_path, document), NOTHING).flows[0]
+    flow = read(document).flows[0]
     ((since_s, until_s),) = flow.gaps_s
     assert until_s - since_s == pytest.approx(lost["dur"], abs=0.002)
     assert until_s + flow.clock_s == pytest.approx(lost["t"], abs=0.002)
 
 
-def test_times_without_zone_are_not_trusted(tmp_path):
+def test_times_without_zone_are_not_trusted(read):
     """Flent before version 3 wrote local time."""
     document = values()
     document["version"] = 2
     document["metadata"]["T0"] = "2000-01-01T02:00:00.000000"
-    assert flent.read(written(tmp_path, document), NOTHING).flows[0].clock_s == pytest.approx(EPOCH_S + 0.15, abs=1)
+    assert read(document).flows[0].clock_s == pytest.approx(EPOCH_S + 0.15, abs=1)
 
 
 META, POINT = f"metadata.SERIES_META.{FIRST}", f"raw_values.{FIRST}"

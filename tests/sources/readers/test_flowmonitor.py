@@ -15,9 +15,9 @@ SAMPLE = SAMPLES / "flowmonitor" / "two_flows.xml.gz"
 TEXT = sample_text(SAMPLE)
 
 
-def test_totals_become_one_interval():
+def test_totals_become_one_interval(read):
     assert flowmonitor.sniff(SAMPLE)
-    observed = flowmonitor.read(SAMPLE, NOTHING)
+    observed = read(SAMPLE)
     assert_sound(observed, "sample")
     one, other = observed.flows
     assert one.name == "10.1.1.1:49153>10.2.1.1:5000" and other.name == "10.1.2.1:49153>10.2.2.1:5000"
@@ -29,19 +29,19 @@ def test_totals_become_one_interval():
     assert len(trace.samples) == 2 and trace.samples["delivered_bytes"].tolist() == [2_312_740, 683_460]
 
 
-def test_a_billion_laughs_are_refused_before_they_begin(tmp_path):
+def test_a_billion_laughs_are_refused_before_they_begin(read, tmp_path):
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 10))
     path = written(
         tmp_path, f'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY e0 "ha">{entities}]><FlowMonitor>&e9;</FlowMonitor>'
     )
     with pytest.raises(InputError, match="document type or entities"):
-        flowmonitor.read(path, NOTHING)
+        read(path)
 
 
-def test_depth_and_endless_elements_are_bounded(tmp_path):
+def test_depth_and_endless_elements_are_bounded(read, tmp_path):
     path = written(tmp_path, "<FlowMonitor>" + "<a>" * 100_000)
     with pytest.raises(InputError, match="more than 10 elements"):
-        flowmonitor.read(path, NOTHING)
+        read(path)
     path.write_text('<FlowMonitor><Flow a="' + "b" * 4_000_000)
     with pytest.raises(InputError):
-        flowmonitor.read(path, NOTHING)
+        read(path)

@@ -18,7 +18,7 @@ from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import GONE, SAMPLES, edited, written
+from tests.sources.readers.edits import GONE, SAMPLES, edited, told, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
@@ -269,7 +269,7 @@ def test_an_interval_over_the_reset_of_omit_begins_at_0(name, omitted_s, first_s
         assert delivered(flow)[0] == pytest.approx(in_first)
     if totals:
         assert [flow.total_bytes[-1] for flow in observed.flows] == pytest.approx(totals, rel=0.01)
-    assert any(f"the first {omitted_s} s, which --omit omitted" in remark for remark in observed.remarks)
+    assert f"the first {omitted_s} s, which --omit omitted" in told(observed)
     assert flow.clock_s is None or flow.clock_s == pytest.approx(
         load(name)["start"]["timestamp"]["timesecs"] + omitted_s, abs=0.01
     )
@@ -320,14 +320,14 @@ def test_an_interrupted_test_is_refused_with_the_name_of_its_flow(name, flow):
 def test_an_interrupted_test_counts_until_then_when_it_is_said_so():
     observed = read(RECORDED / "stopped.json", flows=[SaidFlow(flow="stopped.json", stops_early=True)])
     assert delivered(observed.flows[0]) == [2_823_600, 2_476_080, 1_563_840]
-    assert any("interrupted (the client has terminated)" in remark for remark in observed.remarks)
+    assert "interrupted (the client has terminated)" in told(observed)
 
 
 def test_the_last_interval_that_an_interrupted_server_repeats_counts_once():
     said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", stops_early=True) for number in (2, 4)]
     observed = read(RECORDED / "stopped_server.jsonl", flows=said)
     assert delivered(observed.flows[1]) == [2_359_296, 2_359_296]
-    assert any("occurs twice and counts once" in remark for remark in observed.remarks)
+    assert "occurs twice and counts once" in told(observed)
 
 
 def test_interrupted_flows_that_are_left_out_do_not_stop_the_others():
@@ -539,13 +539,13 @@ SAID = [  # as in REFUSED; what the remarks say
 @pytest.mark.parametrize(("path", "change", "says"), SAID)
 def test_what_is_odd_is_said(write, path, change, says):
     observed = read(damaged(write, path, change))
-    assert any(re.search(says, remark) for remark in observed.remarks)
+    assert re.search(says, told(observed))
 
 
 def test_remarks_on_logs():
-    remarks = recorded("server_log.json.gz").remarks
-    assert any(re.search("without intervals is left out: .*the server has terminated", remark) for remark in remarks)
-    assert not any("handed to its socket" in remark for remark in recorded("p4_server.txt").remarks)
+    left_out = "without intervals is left out: .*the server has terminated"
+    assert re.search(left_out, told(recorded("server_log.json.gz")))
+    assert "handed to its socket" not in told(recorded("p4_server.txt"))
 
 
 def test_titles_and_times_before_lines_are_read_over(write):

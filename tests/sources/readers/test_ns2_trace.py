@@ -30,9 +30,9 @@ def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3
 GOOD = [arrival(1 + s / 10, s) for s in range(5)]
 
 
-def test_goodput_is_what_the_sinks_say():
+def test_goodput_is_what_the_sinks_say(read):
     assert ns2_trace.sniff(EVENTS)
-    observed = ns2_trace.read(EVENTS, NOTHING)
+    observed = read(EVENTS)
     assert_sound(observed, "events")
     assert [flow.name for flow in observed.flows] == ["0.0>4.0", "1.0>5.0"]
     assert [flow.total_bytes[-1] for flow in observed.flows] == [298_560, 267_840]
@@ -42,7 +42,7 @@ def test_goodput_is_what_the_sinks_say():
     assert link["forwarded_bytes"].iloc[-1] == pytest.approx(600e3 / 8 * 8, rel=0.02)
 
 
-def test_in_order_and_first_arrivals_against_a_slow_count():
+def test_in_order_and_first_arrivals_against_a_slow_count(read):
     """Line by line, as a sink does it."""
     expected, wanted, arrived = {}, {}, {}
     for line in sample_text(EVENTS).splitlines():
@@ -54,7 +54,7 @@ def test_in_order_and_first_arrivals_against_a_slow_count():
             while (next_one := wanted.setdefault(f"{src}>{dst}", 0)) in have:
                 rows.append((float(t_s), have[next_one]))
                 wanted[f"{src}>{dst}"] += 1
-    for flow in ns2_trace.read(EVENTS, NOTHING).flows:
+    for flow in read(EVENTS).flows:
         times, in_bytes = np.array(expected[flow.name]).T
         for at_s in (1.0, 2.5, 3.33, 4.0, 6.71, 7.9):  # edges of bins
             assert np.interp(at_s, flow.times_s, flow.total_bytes) == in_bytes[times < at_s].sum()
@@ -70,7 +70,7 @@ def test_out_of_order_waits_and_twice_counts_once(tmp_path):
     assert "0.0>3.0: 1 packets arrived behind one that never did, and are not counted as delivered" in observed.remarks
 
 
-def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
+def test_windows_come_from_variables_alone_or_beside_the_events(read, tmp_path):
     observed = ns2_trace.read(VARIABLES, Sidecar.model_validate({"link": {"payload_bytes": 960}}))
     assert_sound(observed, "variables")
     assert [flow.total_bytes[-1] for flow in observed.flows] == [311 * 960, 278 * 960]
@@ -79,7 +79,7 @@ def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
     for path in (EVENTS, VARIABLES):
         shutil.copy(path, folder)
     assert ns2_trace.sniff(folder)
-    both = ns2_trace.read(folder, NOTHING)
+    both = read(folder)
     assert {file.name for file in both.files} == {EVENTS.name, VARIABLES.name}
     assert [flow.total_bytes[-1] for flow in both.flows] == [298_560, 267_840]
     windows = both.flows[0].windows
@@ -97,7 +97,7 @@ def test_addresses_are_no_numbers(tmp_path):
     assert names == {"0.1>3.0", "0.10>3.0"}
 
 
-def test_two_simulations_are_refused(tmp_path):
+def test_two_simulations_are_refused(read, tmp_path):
     trace_file(tmp_path, *GOOD), trace_file(tmp_path, *GOOD, name="other.tr")
     with pytest.raises(InputError, match="several files of events"):
-        ns2_trace.read(tmp_path, NOTHING)
+        read(tmp_path)

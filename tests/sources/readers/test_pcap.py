@@ -14,20 +14,10 @@ from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import read_bytes
 from tests.sources.readers import captures
 from tests.sources.readers.captures import ACK, FIN, MSS, RECEIVER, RST, SENDER, START_S, SYN, Segment, bulk
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
+from tests.sources.readers.edits import SAMPLES, by_name, told, written
 
 SAMPLE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
 NAME = "10.0.0.1:40001>10.0.0.2:5201"
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Read the bytes of a capture."""
-
-    def of(data, said=None):
-        return pcap.read(written(tmp_path, data, "test.pcap"), said or NOTHING)
-
-    return of
 
 
 @pytest.fixture
@@ -54,26 +44,22 @@ def sent(segments, source=SENDER):
     return [one for one in segments if one.source == source]
 
 
-def said_of(observed, words):
-    return [remark for remark in observed.remarks if words in remark]
-
-
 # --- real ones
 
 
-def test_two_flows_of_iperf3_are_as_tshark_counts_them():
+def test_two_flows_of_iperf3_are_as_tshark_counts_them(read):
     """iperf3 3.12 -P 2 over 2 Mbit/s, tcpdump at the receiver; the largest tcp.ack of tshark 4 less 1 and the cookie's 37."""
-    observed = pcap.read(SAMPLE, NOTHING)
+    observed = read(SAMPLE)
     first, second = observed.flows
     assert [first.name, second.name] == ["192.0.2.1:40001>192.0.2.2:5201", "192.0.2.1:40002>192.0.2.2:5201"]
     assert [at(first, t) for t in (1, 2, 3, 4)] == [125_976, 324_352, 489_424, 651_600]
     assert [at(second, t) for t in (1, 2, 3, 4)] == [63_712, 149_144, 221_544, 280_912]
     assert first.total_bytes[-1] == 661_736
     assert first.clock_s == pytest.approx(946_684_800.764986, abs=1e-6)
-    assert said_of(observed, "iperf3's control connection is left out (192.0.2.2:5201>192.0.2.1:40000)")
+    assert "iperf3's control connection is left out (192.0.2.2:5201>192.0.2.1:40000)" in told(observed)
 
 
-def test_dpkt_finds_the_same_acknowledgments(tmp_path):
+def test_dpkt_finds_the_same_acknowledgments(read, tmp_path):
     """Another parser and plain Python, packet by packet: progress at every ms."""
     path = written(tmp_path, read_bytes(SAMPLE))
     acked, zero_s = {}, None
@@ -83,7 +69,7 @@ def test_dpkt_finds_the_same_acknowledgments(tmp_path):
             tcp = dpkt.ip.IP(frame).data
             if tcp.sport == 5201 and tcp.flags & dpkt.tcp.TH_ACK:
                 acked.setdefault(tcp.dport, []).append((float(t_s - zero_s), tcp.ack))
-    for flow in pcap.read(path, NOTHING).flows:
+    for flow in read(path).flows:
         times_s, acks = np.array(acked[int(flow.name.split(">")[0].rpartition(":")[2])]).T
         best = np.maximum.accumulate(acks) - acks[0] - 37  # no wrap in this one
         expected = np.maximum(best[np.searchsorted(times_s, flow.times_s[1:] + 1e-9, side="right") - 1], 0)
@@ -170,7 +156,7 @@ def test_progress_is_what_was_acknowledged_until_then(flow):
 def test_rtt_is_the_whole_one_wherever_the_capture_stood(read, place, words):
     observed = read(captures.pcap(bulk(rtt_s=0.08, place=place)))
     assert observed.flows[0].rtt_s == pytest.approx(0.08, abs=2e-6)
-    assert said_of(observed, words)
+    assert words in told(observed)
 
 
 @pytest.mark.parametrize("place", [0.25, 0.9])
@@ -209,7 +195,7 @@ def test_resent_packets_time_nothing_and_are_counted(read):
     observed = read(captures.pcap(every))
     assert observed.flows[0].rtt_s == pytest.approx(0.05, abs=2e-6)
     assert at(observed.flows[0], 0.999) == lost.seq - 1001 and observed.flows[0].total_bytes[-1] == 200 * MSS
-    assert said_of(observed, "1 of 201 packets resent")
+    assert "1 of 201 packets resent" in told(observed)
 
 
 def test_a_stall_is_flat_and_not_smeared(flow):
@@ -283,7 +269,7 @@ def test_what_happens_on_the_way_changes_no_bytes_and_is_said(read, what):
     observed = read(captures.pcap(segments))
     assert observed.flows[0].total_bytes[-1] == pytest.approx(n_bytes, abs=1)
     assert observed.flows[0].stop_s < 0.4
-    assert all(said_of(observed, each) for each in words)
+    assert all(each in told(observed) for each in words)
 
 
 def test_rst_ends_a_connection_and_its_ports_may_begin_another(read):
@@ -310,7 +296,7 @@ def test_both_directions_of_a_connection_are_two_flows(read):
 
 def test_a_capture_begun_in_the_middle_counts_from_its_first_ack(read):
     observed = read(captures.pcap([one for one in WHOLE if one.t_s > 0.2]))
-    assert said_of(observed, "begun before the capture")
+    assert "begun before the capture" in told(observed)
     first = next(one for one in WHOLE if one.t_s > 0.2 and one.source == RECEIVER)
     assert observed.flows[0].total_bytes[-1] == 1001 + 200 * MSS - first.ack
 
@@ -319,7 +305,7 @@ def test_acks_alone_suffice(read):
     observed = read(captures.pcap(sent(WHOLE, RECEIVER)))
     assert observed.flows[0].total_bytes[-1] == pytest.approx(200 * MSS, abs=MSS)
     assert np.isnan(observed.flows[0].rtt_s)
-    assert said_of(observed, "only their ACKs")
+    assert "only their ACKs" in told(observed)
 
 
 def test_a_pause_of_the_capture_is_a_gap(read):
@@ -333,13 +319,10 @@ def test_a_pause_of_the_capture_is_a_gap(read):
 def test_small_flows_are_left_out_unless_they_are_named(read):
     data = captures.pcap(in_order([*bulk(3000), *bulk(5, source=("10.0.0.3", 999), isn=5)]))
     observed = read(data)
-    assert [flow.name for flow in observed.flows] == [NAME]
-    assert said_of(observed, "1 flows of less than 30,000 bytes are left out (5,000 bytes in all)")
+    assert list(by_name(observed)) == [NAME]
+    assert "1 flows of less than 30,000 bytes are left out (5,000 bytes in all)" in told(observed)
     small = "10.0.0.3:999>10.0.0.2:5201"
-    assert {flow.name for flow in read(data, Sidecar.model_validate({"flows": [{"flow": small}]})).flows} == {
-        NAME,
-        small,
-    }
+    assert set(by_name(read(data, Sidecar.model_validate({"flows": [{"flow": small}]})))) == {NAME, small}
 
 
 def test_what_is_not_tcp_is_counted(read):
@@ -349,7 +332,7 @@ def test_what_is_not_tcp_is_counted(read):
     later = captures.framed(replace(WHOLE[5], fragment=100).packet, 1)
     data = captures.pcap(WHOLE) + b"".join(captures.pcap_record(bytes(frame), 1.0) for frame in (udp, arp, later))
     observed = read(data)
-    assert said_of(observed, "2 packets without IP or TCP") and said_of(observed, "1 later fragments")
+    assert "2 packets without IP or TCP" in told(observed) and "1 later fragments" in told(observed)
     assert observed.flows[0].total_bytes[-1] == 200 * MSS
 
 
@@ -372,7 +355,7 @@ def test_a_clock_set_ahead_is_told_by_the_senders_clock(flow):
 def test_a_clock_that_was_not_set_is_said(read, monkeypatch, start_s, year):
     monkeypatch.setattr(captures, "START_S", start_s)
     observed = read(captures.pcap(WHOLE))
-    assert said_of(observed, f"begins in {year}") and observed.flows[0].clock_s == start_s
+    assert f"begins in {year}" in told(observed) and observed.flows[0].clock_s == start_s
 
 
 # --- damaged files
@@ -436,10 +419,10 @@ REFUSED = [
     (captures.pcap(bulk(0)), "no connection with data"),
     (NG + b"".join(simple(one) for one in WHOLE), "without a time"),
     (gzip.compress(captures.pcap(WHOLE))[:-30], "damaged gzip"),
-    *((amid(broken(captured=size)), r"test\.pcap: packet \d+: ") for size in (2**32 - 1, 2**31)),
-    (amid(broken(captured=10**7, wire=10**7)), r"test\.pcap: packet \d+: "),
-    (amid(broken(wire=10)), r"test\.pcap: packet \d+: "),
-    *((amid(broken(fraction=fraction)), r"test\.pcap: packet \d+: ") for fraction in (10**6, 2**32 - 1)),
+    *((amid(broken(captured=size)), r"recording: packet \d+: ") for size in (2**32 - 1, 2**31)),
+    (amid(broken(captured=10**7, wire=10**7)), r"recording: packet \d+: "),
+    (amid(broken(wire=10)), r"recording: packet \d+: "),
+    *((amid(broken(fraction=fraction)), r"recording: packet \d+: ") for fraction in (10**6, 2**32 - 1)),
     (captures.pcap(sent(WHOLE)), "no ACK of its data is in it; capture both directions"),
     (captures.pcap(in_order([*WHOLE, *map(translated, WHOLE)])), "one connection under two addresses"),
     *((apart(shift_s), r"packet 5[12]: time: jumps and comes back") for shift_s in (-50.0, -0.5, 0.5, 50.0)),
@@ -467,7 +450,7 @@ def test_what_is_no_capture_of_a_test_is_refused(read, data, words):
 def test_a_cut_last_packet_is_said(read):
     for cut in (1, 40, 70):
         observed = read(captures.pcap(bulk(fin=False))[:-cut])
-        assert said_of(observed, "cut within its last packet")
+        assert "cut within its last packet" in told(observed)
         assert observed.flows[0].total_bytes[-1] == 199 * MSS
 
 
@@ -493,9 +476,9 @@ def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
     assert found.total_bytes[-1] == 5000 * MSS and at(found, 2.5) == pytest.approx(2400 * MSS, abs=10 * MSS)
 
 
-def test_a_large_capture_says_how_far_it_is(monkeypatch, capsys):
+def test_a_large_capture_says_how_far_it_is(read, monkeypatch, capsys):
     monkeypatch.setattr(pcap, "PROGRESS_FROM_BYTES", 0)
     monkeypatch.setattr(pcap, "PROGRESS_S", -1.0)
-    pcap.read(SAMPLE, NOTHING)
+    read(SAMPLE)
     assert f"{SAMPLE.name}: " in (said := capsys.readouterr().err)
     assert " packets\n" in said

@@ -12,7 +12,7 @@ from tcpfair.sources.readers import plain
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
+from tests.sources.readers.edits import NOTHING, SAMPLES, told, written
 from tests.sources.readers.mutations import assert_sound, refusal
 
 WIDE, LONG, PARQUET = (SAMPLES / "plain" / name for name in ("wide.csv", "long.csv.gz", "long.parquet"))
@@ -122,7 +122,7 @@ def test_units_that_another_column_tells(tmp_path):
     flow = flows(tmp_path, "time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
     assert flow.total_bytes[-1] == 3.25e6
     observed = plain.read(tmp_path / "recording", NOTHING)
-    assert any("rate: in Mbps, by comparison with the bytes" in remark for remark in observed.remarks)
+    assert "rate: in Mbps, by comparison with the bytes" in told(observed)
 
 
 def test_a_trace_yaml_says_what_names_do_not(tmp_path):

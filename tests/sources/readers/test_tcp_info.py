@@ -1,5 +1,7 @@
 """TCP_INFO polls: the sample is the first 8 s of a CUBIC flow alone on 100 Mb/s, 50 ms, with its control connection."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
+from tests.sources.readers.edits import SAMPLES, by_name, told, written
 from tests.sources.readers.mutations import refusal
 
 SAMPLE = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
@@ -120,9 +122,9 @@ def several(tmp_path, sockets, n=10, header=HEADER):
     return written(tmp_path, header + "\n".join(rows) + "\n")
 
 
-def test_every_connection_with_data_is_a_flow():
+def test_every_connection_with_data_is_a_flow(read):
     """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
-    flows = {flow.name: flow for flow in tcp_info.read(THREE, NOTHING).flows}
+    flows = by_name(read(THREE))
     assert sorted(flows) == ["40001", "40002", "40005"]
     got = [flows[name].total_bytes[-1] for name in sorted(flows)]
     assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
@@ -140,15 +142,14 @@ def test_every_connection_with_data_is_a_flow():
         assert flow.rtt_s == own["min_rtt_us"].min() / 1e6
 
 
-def test_control_connections_are_left_out_and_named():
-    observed = tcp_info.read(THREE, NOTHING)
-    assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
+def test_control_connections_are_left_out_and_named(read):
+    assert re.search(r"40000 \(.*40003 \(", told(read(THREE)))
     said = Sidecar(flows=[SaidFlow(flow="40000")])
-    assert "40000" in [flow.name for flow in tcp_info.read(THREE, said).flows]
+    assert "40000" in by_name(read(THREE, said))
 
 
 @pytest.mark.parametrize(("counter", "begin_s"), [("bytes_acked", 100.23), ("bytes_received", 100.20)])
-def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
+def test_time_with_data_in_flight_is_the_senders(read, counter, begin_s):
     """RTT 50 ms. A sender had data in flight for 70 ms at 0.3 s; a receiver had its cookie's."""
     other = {"bytes_acked": "bytes_received", "bytes_received": "bytes_acked"}[counter]
     header = HEADER.rstrip().replace("bytes_acked", f"{counter},{other},busy_us") + "\n"
@@ -156,43 +157,42 @@ def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
     rows = [
         f"{100 + i / 10:.1f},5000,cubic,0,10,50,50000,50000,0,{n},1,{70_000 * (n > 1)}" for i, n in enumerate(counted)
     ]
-    (flow,) = tcp_info.read(written(tmp_path, header + "\n".join(rows) + "\n"), NOTHING).flows
+    (flow,) = read(header + "\n".join(rows) + "\n").flows
     assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
     assert flow.name == "5000"  # without addresses all that is known of either end
 
 
-def test_a_starved_flow_is_none(tmp_path):
+def test_a_starved_flow_is_none(read, tmp_path):
     """Under a hundredth of the other's bytes, but more than control connections have."""
     rows = {
         "5000,cubic,0,10,50,50000,50000,0,{}": 100_000_000,
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), NOTHING).flows] == ["5000", "5001"]
+    assert list(by_name(read(several(tmp_path, rows)))) == ["5000", "5001"]
 
 
 @pytest.mark.parametrize(
     ("host", "from_row", "is_flow"), [("10.0.0.1", 0, False), ("10.0.0.3", 0, True), ("10.0.0.1", 3, True)]
 )
-def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(tmp_path, host, from_row, is_flow):
+def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(read, tmp_path, host, from_row, is_flow):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport")
     small = f"{host},4001,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{{}}"
     large = "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{}"
     path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
-    flows = [flow.name for flow in tcp_info.read(path, NOTHING).flows]
-    assert flows == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
+    assert list(by_name(read(path))) == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
 
 
-def test_addresses_and_both_ends(tmp_path):
+def test_addresses_and_both_ends(read, tmp_path):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport").replace("acked", "acked,bytes_received")
     rows = {
         "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{},0": 100_000,
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), NOTHING).flows}
+    flows = by_name(read(several(tmp_path, rows, header=header)))
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
