@@ -177,5 +177,7 @@ def enhanced(
     return block(kind, head + kept, order)
 
 
-def pcapng(segments: list[Segment], order: str = "<") -> bytes:
-    return section(order) + interface(order) + b"".join(enhanced(one, order) for one in segments)
+def pcapng(segments: list[Segment], order: str = "<", described: bytes | None = None, **more: int) -> bytes:
+    """A whole file, by default of one interface; ``more`` of each `enhanced` block."""
+    head = section(order) + (interface(order) if described is None else described)
+    return head + b"".join(enhanced(one, order, **more) for one in segments)
