@@ -116,10 +116,10 @@ def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
 # --- several sockets --------------------------------------------------------------------------------------------------
 
 
-def several(tmp_path, sockets, n=10, header=HEADER):
+def several(sockets, header=HEADER):
     """A CSV of {columns after t: bytes a poll}, polled every 0.1 s."""
-    rows = [f"{100 + i / 10:.1f},{columns.format(i * step)}" for i in range(n) for columns, step in sockets.items()]
-    return written(tmp_path, header + "\n".join(rows) + "\n")
+    rows = (f"{100 + i / 10:.1f},{columns.format(i * step)}\n" for i in range(10) for columns, step in sockets.items())
+    return header + "".join(rows)
 
 
 def test_every_connection_with_data_is_a_flow(read):
@@ -162,37 +162,36 @@ def test_time_with_data_in_flight_is_the_senders(read, counter, begin_s):
     assert flow.name == "5000"  # without addresses all that is known of either end
 
 
-def test_a_starved_flow_is_none(read, tmp_path):
+def test_a_starved_flow_is_none(read):
     """Under a hundredth of the other's bytes, but more than control connections have."""
     rows = {
         "5000,cubic,0,10,50,50000,50000,0,{}": 100_000_000,
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert list(by_name(read(several(tmp_path, rows)))) == ["5000", "5001"]
+    assert list(by_name(read(several(rows)))) == ["5000", "5001"]
 
 
 @pytest.mark.parametrize(
     ("host", "from_row", "is_flow"), [("10.0.0.1", 0, False), ("10.0.0.3", 0, True), ("10.0.0.1", 3, True)]
 )
-def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(read, tmp_path, host, from_row, is_flow):
+def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(read, host, from_row, is_flow):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport")
     small = f"{host},4001,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{{}}"
     large = "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{}"
-    path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
-    assert list(by_name(read(path))) == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
+    lines = several({large: 100_000_000, small: 50_000}, header).splitlines(keepends=True)
+    text = "".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row)
+    assert list(by_name(read(text))) == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
 
 
-def test_addresses_and_both_ends(read, tmp_path):
+def test_addresses_and_both_ends(read):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport").replace("acked", "acked,bytes_received")
     rows = {
         "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{},0": 100_000,
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = by_name(read(several(tmp_path, rows, header=header)))
+    flows = by_name(read(several(rows, header)))
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
@@ -201,10 +200,8 @@ def test_addresses_and_both_ends(read, tmp_path):
 
 
 def test_a_folder_of_files_is_one_run(tmp_path):
-    (tmp_path / "run").mkdir()
     for port, step in ((5000, 100_000), (6000, 70_000)):
-        path = several(tmp_path, {f"{port},reno,0,10,50,50000,50000,0,{{}}": step})
-        path.rename(tmp_path / "run" / f"s{port}.csv")
-    run = read_any(tmp_path / "run")
+        written(tmp_path, several({f"{port},reno,0,10,50,50000,50000,0,{{}}": step}), f"s{port}.csv")
+    run = read_any(tmp_path)
     assert run.flows["cc"].tolist() == ["reno", "reno"]
     assert run.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [900_000, 630_000]
