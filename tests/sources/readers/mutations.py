@@ -244,16 +244,6 @@ def attack(
     return outcomes
 
 
-def refusal(reader: ModuleType, path: Path, said: Sidecar | None = None) -> str:
-    """The one line with which ``reader`` refuses a file, which names it. Raises AssertionError when it does not."""
-    try:
-        reader.read(path, said or Sidecar())
-    except InputError as error:
-        assert str(path) in str(error), error
-        return str(error)
-    raise AssertionError(f"{path} was read")
-
-
 def _copy(sample: Path, folder: Path, chance: random.Random) -> tuple[Path, Path]:
     """A copy of a sample, and the file in it that is to be damaged."""
     path = folder / "damaged" / sample.name

@@ -11,8 +11,8 @@ import pytest
 from tcpfair.sources.readers import flent
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.text import read_text
-from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, told, written
-from tests.sources.readers.mutations import assert_sound, refusal
+from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, told
+from tests.sources.readers.mutations import assert_sound
 
 SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
 FIRST = "TCP upload::1"
@@ -113,7 +113,7 @@ WITHOUT_RAW_VALUES = {
 
 
 @pytest.mark.parametrize("what", [*CONTRADICTIONS, *WITHOUT_RAW_VALUES])
-def test_contradictions_are_one_line(tmp_path, what):
+def test_contradictions_are_one_line(refused, what):
     document = values()
     field, value, message = (CONTRADICTIONS | WITHOUT_RAW_VALUES)[what]
     if what in WITHOUT_RAW_VALUES:
@@ -121,4 +121,4 @@ def test_contradictions_are_one_line(tmp_path, what):
     if what == "no TCP":
         document["metadata"]["SERIES_META"] = {}
     edited(dict(enumerate(intervals(document))) if field[0].isdigit() else document, field, value)
-    assert message in refusal(flent, written(tmp_path, document))
+    assert message in refused(document)

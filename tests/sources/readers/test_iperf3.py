@@ -9,7 +9,6 @@ import copy
 import gzip
 import json
 import re
-from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.edits import GONE, SAMPLES, edited, told, written
-from tests.sources.readers.mutations import assert_sound, refusal
+from tests.sources.readers.mutations import assert_sound
 
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
 RECORDED = SAMPLES / "iperf3_recorded"
@@ -28,12 +27,10 @@ SENT_BYTES = [5_031_800, 5_473_440, 5_473_440, 5_473_440]
 INTERRUPTED = ("stopped.json", "stopped.txt", "stopped_server.jsonl")
 
 
-def read(path, **said):
-    return iperf3.read(path, Sidecar(**said))
-
-
-def recorded(name):
-    return read(RECORDED / name)
+def recorded(name, numbers=(), **more):
+    """What is read of a recording when trace.yaml says ``more`` of the flows of these numbers."""
+    flows = [SaidFlow(flow=f"{name}{number}", **more) for number in numbers]
+    return iperf3.read(RECORDED / name, Sidecar(flows=flows))
 
 
 def load(name):
@@ -49,15 +46,10 @@ def report():
     return json.loads(SAMPLE.read_text())
 
 
-@pytest.fixture
-def write(tmp_path):
-    return partial(written, tmp_path)
-
-
 # --- One flow ---------------------------------------------------------------------------------------------------------
 
 
-def test_goodput_is_what_the_server_printed():
+def test_goodput_is_what_the_server_printed(read):
     (flow,) = read(SAMPLE).flows
     assert np.diff(flow.total_bytes) * 8 / np.diff(flow.times_s) / 1e6 == pytest.approx(PRINTED_BY_SERVER_MBPS)
     assert flow.name == "reno_4s.json"
@@ -82,9 +74,9 @@ def test_trace_has_zeros_before_the_start(tmp_path):
     assert run.provenance["goodput"] == ["receiver: server_output_text"]
 
 
-def test_without_server_output_the_clients_intervals_serve(report, write):
+def test_without_server_output_the_clients_intervals_serve(read, report):
     del report["server_output_text"]
-    (flow,) = read(write(report)).flows
+    (flow,) = read(report).flows
     assert delivered(flow) == SENT_BYTES
     assert flow.origin == "sender: intervals"
 
@@ -98,35 +90,35 @@ def test_a_report_of_one_flow_for_the_testbed():
             iperf3.read_report(RECORDED / name)
 
 
-def test_tail_of_the_server_is_no_interval_of_its_own(report, write):
+def test_tail_of_the_server_is_no_interval_of_its_own(report, tmp_path):
     report["server_output_text"] += "[  5]   4.00-4.10   sec   414 KBytes  33.9 Mbits/sec                  \n"
     report["server_output_text"] += "[  5]   4.10-4.10   sec  0.00 Bytes  0.00 bits/sec                  \n"
     report["server_output_text"] += "[  5]   0.00-4.10   sec  19.4 MBytes  39.7 Mbits/sec                  receiver\n"
     report["title"] = ""
-    run = read_any(write(report))
+    run = read_any(written(tmp_path, report))
     assert len(run.samples) == 4
     assert run.flows["start_s"].tolist() == [0.0]
 
 
-def test_folder_gives_one_flow_per_report(report, write, tmp_path):
+def test_folder_gives_one_flow_per_report(report, tmp_path):
     late = copy.deepcopy(report)
     report["title"] = ""  # one title is missing: the clock decides
     late["start"]["timestamp"] = {"timesecs": report["start"]["timestamp"]["timesecs"] + 2}
     late["start"]["connected"][0]["local_port"] += 1
     late["server_output_text"] = late["server_output_text"].replace("60410", "60411").replace("26.3", "26.4")
-    write(report, "a.json")
+    written(tmp_path, report, "a.json")
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(json.dumps(late).encode()))
     (tmp_path / "notes.txt").write_text("not a report")
     run = read_any(tmp_path)
     assert run.flows["start_s"].tolist() == [0.0, 2.0]
 
 
-def test_system_that_tells_neither_algorithm_nor_window(report, write):
+def test_system_that_tells_neither_algorithm_nor_window(read, report):
     del report["end"]["sender_tcp_congestion"]
     report["end"]["streams"] = [{"sender": {}}]
     for interval in report["intervals"]:
         interval["streams"][0] |= {"snd_cwnd": -1, "rtt": -1}
-    (flow,) = read(write(report)).flows
+    (flow,) = read(report).flows
     assert flow.cc == "unknown"
     assert np.isnan(flow.rtt_s)
     assert flow.windows.empty
@@ -136,11 +128,9 @@ def test_system_that_tells_neither_algorithm_nor_window(report, write):
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.iterdir()), ids=lambda path: path.name)
-def test_every_recording_is_known_by_its_beginning(path):
-    assert iperf3.sniff(path)
+def test_every_recording_is_sound_or_interrupted(read, refused, path):
     if path.name in INTERRUPTED:
-        with pytest.raises(InputError, match="stops_early"):
-            read(path)
+        assert "stops_early" in refused(path)
     else:
         assert_sound(read(path), path.name)
 
@@ -318,30 +308,26 @@ def test_an_interrupted_test_is_refused_with_the_name_of_its_flow(name, flow):
 
 
 def test_an_interrupted_test_counts_until_then_when_it_is_said_so():
-    observed = read(RECORDED / "stopped.json", flows=[SaidFlow(flow="stopped.json", stops_early=True)])
+    observed = recorded("stopped.json", [""], stops_early=True)
     assert delivered(observed.flows[0]) == [2_823_600, 2_476_080, 1_563_840]
     assert "interrupted (the client has terminated)" in told(observed)
 
 
 def test_the_last_interval_that_an_interrupted_server_repeats_counts_once():
-    said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", stops_early=True) for number in (2, 4)]
-    observed = read(RECORDED / "stopped_server.jsonl", flows=said)
+    observed = recorded("stopped_server.jsonl", ["#2", "#4"], stops_early=True)
     assert delivered(observed.flows[1]) == [2_359_296, 2_359_296]
     assert "occurs twice and counts once" in told(observed)
 
 
 def test_interrupted_flows_that_are_left_out_do_not_stop_the_others():
-    said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", leave_out=True) for number in (2, 4)]
-    assert len(read(RECORDED / "stopped_server.jsonl", flows=said).flows) == 4
+    assert len(recorded("stopped_server.jsonl", ["#2", "#4"], leave_out=True).flows) == 4
 
 
-def test_a_stream_without_its_end_was_cut(write):
-    lines = (RECORDED / "stream.jsonl").read_text().splitlines()
-    path = write("\n".join(lines[:-1]), "cut.jsonl")
-    with pytest.raises(InputError, match="no end of this test in the stream"):
-        read(path)
-    said = [SaidFlow(flow=f"cut.jsonl#{number}", stops_early=True) for number in (1, 2)]
-    assert len(read(path, flows=said).flows) == 2
+def test_a_stream_without_its_end_was_cut(read, refused):
+    text, _, _ = (RECORDED / "stream.jsonl").read_text().rstrip().rpartition("\n")
+    assert "no end of this test in the stream" in refused(text)
+    said = [SaidFlow(flow=f"recording#{number}", stops_early=True) for number in (1, 2)]
+    assert len(read(text, Sidecar(flows=said)).flows) == 2
 
 
 # --- Contradictions -----------------------------------------------------------------------------------------------------
@@ -406,14 +392,14 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
 
 
 @pytest.mark.parametrize(("field", "value", "says"), CONTRADICTIONS)
-def test_a_report_that_contradicts_itself_is_refused(write, field, value, says):
+def test_a_report_that_contradicts_itself_is_refused(read, refused, field, value, says):
     values = load("p2.json")
     values.setdefault("error", "")
     values["start"]["timestamp"].setdefault("timemillisecs", 946_684_800_000)
     values["start"]["test_start"].setdefault("bidir", 0)
     values["server_output_json"]["end"].setdefault("sender_tcp_congestion", "reno")
-    assert len(read(write(values)).flows) == 2
-    assert re.search(says, refusal(iperf3, write(edited(values, field, value))))
+    assert len(read(values).flows) == 2
+    assert re.search(says, refused(edited(values, field, value)))
 
 
 def received_a_hundred_times_as_much(values):
@@ -497,26 +483,21 @@ REFUSED = [
 ]
 
 
-def damaged(write, path, change):
-    """A changed copy of a recording."""
-    return write(change(path.read_text()), path.name) if path else write(change, "log")
-
-
 @pytest.mark.parametrize(("path", "change", "says"), REFUSED)
-def test_what_is_damaged_is_refused(write, path, change, says):
-    assert re.search(says, refusal(iperf3, damaged(write, path, change)))
+def test_what_is_damaged_is_refused(refused, path, change, says):
+    assert re.search(says, refused(change(path.read_text()) if path else change))
 
 
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        (P2, r"p2\.json#3: the same flow as p2\.json#1 \(192"),
-        (SAMPLE, r"json#2: the same flow as reno_4s\.json#1 \(.* port 60410"),
+        (P2, r"recording#3: the same flow as recording#1 \(192"),
+        (SAMPLE, r"recording#2: the same flow as recording#1 \(.* port 60410"),
     ],
 )
-def test_a_test_that_occurs_twice_in_a_file_is_refused(write, path, says):
+def test_a_test_that_occurs_twice_in_a_file_is_refused(tmp_path, path, says):
     with pytest.raises(InputError, match=says):
-        read_any(damaged(write, path, lambda text: text + text))
+        read_any(written(tmp_path, 2 * path.read_text()))
 
 
 SAID = [  # as in REFUSED; what the remarks say
@@ -528,18 +509,17 @@ SAID = [  # as in REFUSED; what the remarks say
         "2 intervals longer than 1 s, up to 1.96 s, the first from 0 s",
     ),
     (P2, lambda text: text + "iperf3: interrupt - the server\n", "a message between"),
-    (RECORDED / "p4.txt", str, "p4.txt#1.*handed to its socket"),
+    (RECORDED / "p4.txt", str, "recording#1.*handed to its socket"),
     (RECORDED / "full.jsonl", str, "repeats its events"),
-    (RECORDED / "bidir.json", str, "--bidir: bidir.json#1 from client to server"),
+    (RECORDED / "bidir.json", str, "--bidir: recording#1 from client to server"),
     (RECORDED / "udp.json", str, "UDP, without congestion control"),
     (RECORDED / "omit_text.json", str, "the first 1 s, which --omit omitted, are left out"),
 ]
 
 
 @pytest.mark.parametrize(("path", "change", "says"), SAID)
-def test_what_is_odd_is_said(write, path, change, says):
-    observed = read(damaged(write, path, change))
-    assert re.search(says, told(observed))
+def test_what_is_odd_is_said(read, path, change, says):
+    assert re.search(says, told(read(change(path.read_text()))))
 
 
 def test_remarks_on_logs():
@@ -548,9 +528,8 @@ def test_remarks_on_logs():
     assert "handed to its socket" not in told(recorded("p4_server.txt"))
 
 
-def test_titles_and_times_before_lines_are_read_over(write):
-    text = (RECORDED / "client.txt").read_text()
-    path = write("".join(f"Sun Nov 22 15:54:37 2026 secret:  {line}\n" for line in text.splitlines()), "client.txt")
-    assert iperf3.sniff(path)
-    for flow, plain in zip(read(path).flows, recorded("client.txt").flows, strict=True):
+def test_titles_and_times_before_lines_are_read_over(read, tmp_path):
+    text = re.sub("(?m)^", "Sun Nov 22 15:54:37 2026 secret:  ", LOG.read_text())
+    for flow, plain in zip(read(text).flows, recorded(LOG.name).flows, strict=True):
         assert flow.total_bytes.tolist() == plain.total_bytes.tolist()
+    assert iperf3.sniff(tmp_path / "recording")

@@ -11,7 +11,6 @@ from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.edits import SAMPLES, by_name, told, written
-from tests.sources.readers.mutations import refusal
 
 SAMPLE = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
@@ -101,7 +100,7 @@ def test_cubic_forgets_w_max_after_a_timeout(tmp_path):
     assert events[events["kind"] == "rto"]["w_max"].isna().all()
 
 
-def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
+def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(refused, tmp_path):
     path = polls_file(tmp_path, [(0, 10, 50, 0), (0, 10, 50, 0), (0, 20, 50, 0), (0, 30, 50, 0)])
     text = path.read_text().replace(",1000\n", ",38\n")  # by the second poll the cookie alone has been sent
     early = text.replace("100.0,5000,reno", "100.0,5000,cubic").replace("100.1,5000,reno", "100.1,5000,cubic")
@@ -110,7 +109,7 @@ def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
     assert run.flows["cc"].tolist() == ["reno"]
     assert run.samples["delivered_bytes"].tolist() == [1000]
     path.write_text(early.replace(",38\n", ",39\n"))
-    assert "cc: changes after data were sent" in refusal(tcp_info, path)
+    assert "cc: changes after data were sent" in refused(path)
 
 
 # --- several sockets --------------------------------------------------------------------------------------------------
