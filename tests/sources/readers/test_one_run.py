@@ -43,7 +43,7 @@ def j_apart(one, other, every_s=1):
     return np.abs(j[0] - j[1]).max()
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations(TOOLS, 2))
+@pytest.mark.parametrize(("one", "other"), [*itertools.combinations(TOOLS, 2)])
 def test_goodput_and_every_second_of_j_are_the_same_within_a_hundredth(seen, one, other):
     assert seen[one].sum(axis=1) == pytest.approx(seen[other].sum(axis=1), rel=0.01)
     assert j_apart(seen[one], seen[other]) < 0.01
