@@ -283,9 +283,8 @@ def _wide(labelled: Sequence[Column]) -> dict[str, dict[str, Column]]:
             raise InputError(f"{both} of {column.label!r}; leave one out")
     flows = {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
     for label, columns in flows.items():
-        if (
-            _lower(list(_PIECE.finditer(label))) & _NO_FLOW
-        ):  # fair_share_mbps next to columns of flows is probably not a flow
+        # fair_share_mbps next to columns of flows is probably not a flow
+        if _lower(list(_PIECE.finditer(label))) & _NO_FLOW:
             name = next(column.name for column in columns.values())
             raise InputError(
                 f"{name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "

@@ -204,7 +204,7 @@ def _check_length(duration_s: float, sample_s: float, n_flows: int, sidecar: Pat
 
 def run_table(name: str, backend: str, duration_s: float, sample_s: float, **parameters: float) -> pd.DataFrame:
     """``runs`` of the one run ``name``, with ``parameters`` as further columns."""
-    row = {
+    run = {
         "run_id": 0,
         "paper": PAPER,
         "experiment": name,
@@ -214,7 +214,7 @@ def run_table(name: str, backend: str, duration_s: float, sample_s: float, **par
         "duration_s": float(duration_s),
         "sample_s": float(sample_s),
     }
-    return pd.DataFrame([{**row, **parameters}])
+    return pd.DataFrame([run | parameters])
 
 
 def flow_table(

@@ -321,7 +321,7 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
 
 def _ends(stream: Stream) -> tuple[str, str]:
     """Address and port of the sender and of the receiver; empty if the report has none."""
-    local, remote = (end_of(f"{host}:{port}")[1] if port else "" for host, port in (stream.local, stream.remote))
+    local, remote = (end_of(f"{host}:{port}") if port else "" for host, port in (stream.local, stream.remote))
     return (local, remote) if stream.sends else (remote, local)
 
 

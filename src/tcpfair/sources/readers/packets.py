@@ -349,4 +349,4 @@ def _controls(every: pd.DataFrame) -> set[int]:
 def _end(high: int, low: int, port: int) -> str:
     """One end of a connection, from an address of a packet and a port."""
     address = IPv6Address(struct.pack(">qq", high, low))
-    return end_of(f"{address.ipv4_mapped or address}:{port}")[1]
+    return end_of(f"{address.ipv4_mapped or address}:{port}")

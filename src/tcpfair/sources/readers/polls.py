@@ -188,7 +188,7 @@ class Socket(NamedTuple):
 
 def socket_of(local: str, peer: str, cookie: str) -> Socket:
     """The socket between two addresses with ports as a tool prints them."""
-    return Socket(end_of(local)[1], end_of(peer)[1], cookie)
+    return Socket(end_of(local), end_of(peer), cookie)
 
 
 class Clock(NamedTuple):
@@ -560,15 +560,12 @@ def _without_control_connections(
     few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml
     names.
     """
+    totals = [flow.total_bytes[-1] for flow in found]
     about = [  # bytes, when it begins on the clock of the file, hosts
-        (
-            flow.total_bytes[-1],
-            flow.offset_s if flow.clock_s is None else flow.clock_s,
-            {end_of(end)[0] for end in flow.ends},
-        )
-        for flow in found
+        (total, flow.offset_s if flow.clock_s is None else flow.clock_s, {end.rpartition(":")[0] for end in flow.ends})
+        for flow, total in zip(found, totals, strict=True)
     ]
-    few_bytes = CONTROL_SHARE * max((total for total, _, _ in about), default=0.0)
+    few_bytes = CONTROL_SHARE * max(totals, default=0.0)
     large = [(begin_s, hosts) for total, begin_s, hosts in about if total > CONTROL_BYTES]
     flows, left = [], []
     for flow, (total, begin_s, hosts) in zip(found, about, strict=True):
