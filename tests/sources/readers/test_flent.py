@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import flent
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.text import read_text
 from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, told
@@ -28,9 +27,7 @@ def intervals(document, name=FIRST):
 
 
 def test_the_sample(read):
-    assert flent.sniff(SAMPLE)
     observed = read(SAMPLE)
-    assert_sound(observed, "sample")
     one, other = observed.flows
     assert [one.name, other.name] == [FIRST, "TCP upload::2"]
     assert one.total_bytes[-1] == pytest.approx(46_250_645, rel=1e-5)

@@ -5,7 +5,6 @@ bytes of payload that leave, and six drops."""
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import mahimahi
 from tcpfair.sources.readers.compose import compose
 from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 from tests.sources.readers.mutations import assert_sound
@@ -18,7 +17,6 @@ EVENTS = (
 
 
 def test_the_sample(read):
-    assert mahimahi.sniff(SAMPLE)
     observed = read(SAMPLE)
     assert_sound(observed, "sample")
     (flow,) = observed.flows

@@ -13,14 +13,10 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import ns2_trace
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
+from tests.sources.readers.edits import NOTHING, SAMPLES, by_name, sample_text, written
 from tests.sources.readers.mutations import assert_sound
 
-EVENTS, SMALL, VARIABLES = (SAMPLES / "ns2" / name for name in ("two_flows.tr.xz", "small.tr.gz", "two_flows.cwnd.gz"))
-
-
-def trace_file(tmp_path, *lines, name="out.tr"):
-    return written(tmp_path, "".join(f"{line}\n" for line in lines), name)
+EVENTS, VARIABLES = SAMPLES / "ns2/two_flows.tr.xz", SAMPLES / "ns2/two_flows.cwnd.gz"
 
 
 def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3.0", fid=1):
@@ -31,7 +27,6 @@ GOOD = [arrival(1 + s / 10, s) for s in range(5)]
 
 
 def test_goodput_is_what_the_sinks_say(read):
-    assert ns2_trace.sniff(EVENTS)
     observed = read(EVENTS)
     assert_sound(observed, "events")
     assert [flow.name for flow in observed.flows] == ["0.0>4.0", "1.0>5.0"]
@@ -60,9 +55,9 @@ def test_in_order_and_first_arrivals_against_a_slow_count(read):
             assert np.interp(at_s, flow.times_s, flow.total_bytes) == in_bytes[times < at_s].sum()
 
 
-def test_out_of_order_waits_and_twice_counts_once(tmp_path):
+def test_out_of_order_waits_and_twice_counts_once(read):
     events = [arrival(t, s) for t, s in ((1.0, 0), (1.1, 2), (1.2, 3), (1.3, 1), (1.4, 2), (1.5, 4), (3.0, 6))]
-    observed = ns2_trace.read(trace_file(tmp_path, *events), NOTHING)
+    observed = read("\n".join(events) + "\n")
     (flow,) = observed.flows
     assert flow.total_bytes[-1] == 5000 and flow.total_received_bytes[-1] == 6000
     assert np.interp(1.25, flow.times_s, flow.total_bytes) == 1000
@@ -72,7 +67,6 @@ def test_out_of_order_waits_and_twice_counts_once(tmp_path):
 
 def test_windows_come_from_variables_alone_or_beside_the_events(read, tmp_path):
     observed = ns2_trace.read(VARIABLES, Sidecar.model_validate({"link": {"payload_bytes": 960}}))
-    assert_sound(observed, "variables")
     assert [flow.total_bytes[-1] for flow in observed.flows] == [311 * 960, 278 * 960]
     folder = tmp_path / "run"
     folder.mkdir()
@@ -90,14 +84,14 @@ def test_windows_come_from_variables_alone_or_beside_the_events(read, tmp_path):
     assert trace.flows["start_s"].tolist() == [0.1, 2.0]
 
 
-def test_addresses_are_no_numbers(tmp_path):
+def test_addresses_are_no_numbers(read):
     """Port 1 and port 10 of a node."""
     lines = [arrival(1 + s / 10, s, ends=f"0.{port} 3.0") for s in range(5) for port in (1, 10)]
-    names = {flow.name for flow in ns2_trace.read(trace_file(tmp_path, *lines), NOTHING).flows}
-    assert names == {"0.1>3.0", "0.10>3.0"}
+    assert set(by_name(read("\n".join(lines) + "\n"))) == {"0.1>3.0", "0.10>3.0"}
 
 
 def test_two_simulations_are_refused(read, tmp_path):
-    trace_file(tmp_path, *GOOD), trace_file(tmp_path, *GOOD, name="other.tr")
+    for name in ("out.tr", "other.tr"):
+        written(tmp_path, "\n".join(GOOD) + "\n", name)
     with pytest.raises(InputError, match="several files of events"):
         read(tmp_path)

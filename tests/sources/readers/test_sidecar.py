@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tcpfair.errors import InputError
@@ -51,5 +49,5 @@ def test_what_is_said_of_a_flow_and_of_one_that_is_not_listed():
 def test_what_cannot_be_is_one_line(tmp_path, text, says):
     (tmp_path / "trace.yaml").write_text(text)
     with pytest.raises(InputError, match=says) as caught:
-        load_sidecar(Path(tmp_path))
+        load_sidecar(tmp_path)
     assert "trace.yaml" in str(caught.value)
