@@ -1,7 +1,5 @@
 """ns-2 as a source of traces: the script of a scenario, and, where ns-2 is installed, laws that its runs must obey."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 

@@ -1,7 +1,5 @@
 """ns-3 as a source of traces. What the scenario becomes is tested everywhere, the runs where ns-3 is installed."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re

@@ -1,7 +1,5 @@
 """Captures made by hand: segments with all their fields, frames around them, files around the frames."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from functools import cache, cached_property, partial

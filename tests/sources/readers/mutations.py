@@ -11,8 +11,6 @@ then says more than of the whole file (a further remark, gap or clock step, anot
 of the whole file but for what the damage explains, see `attack`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import itertools

@@ -1,7 +1,5 @@
 """Flows put together as one trace: by hand where they are sound, one line where they contradict each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

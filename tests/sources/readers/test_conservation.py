@@ -1,7 +1,5 @@
 """Goodput against windows and RTTs, and two tools at one flow: right recordings pass, wrong units and mixed-up files do not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

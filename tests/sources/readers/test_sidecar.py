@@ -1,7 +1,5 @@
 """trace.yaml: what a person says of a recording, and one line for what cannot be."""
 
-from __future__ import annotations
-
 import pytest
 
 from tcpfair.errors import InputError

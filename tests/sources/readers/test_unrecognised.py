@@ -1,7 +1,5 @@
 """What no reader recognises is refused with the tool that it is probably of, and a table that is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from tcpfair.errors import InputError
