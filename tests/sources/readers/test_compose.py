@@ -39,8 +39,8 @@ def clocked(name, clock_s, **more):
     return flow(name, clock_s=clock_s, **more)
 
 
-def windows(cwnd_pkts, srtt_s, n=30):
-    columns = {"t_s": np.linspace(0, 19, n), "cwnd_pkts": cwnd_pkts, "ssthresh_pkts": np.inf, "srtt_s": srtt_s}
+def windows(cwnd_pkts, srtt_s):
+    columns = {"t_s": np.linspace(0, 19, 30), "cwnd_pkts": cwnd_pkts, "ssthresh_pkts": np.inf, "srtt_s": srtt_s}
     return pd.DataFrame(columns)
 
 

@@ -22,8 +22,8 @@ def values():
     return json.loads(read_text(SAMPLE))
 
 
-def intervals(document, name=FIRST):
-    return [point for point in document["raw_values"][name] if "dur" in point]
+def intervals(document):
+    return [point for point in document["raw_values"][FIRST] if "dur" in point]
 
 
 def test_the_sample(read):

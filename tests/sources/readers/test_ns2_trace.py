@@ -19,8 +19,8 @@ from tests.sources.readers.mutations import assert_sound
 EVENTS, VARIABLES = SAMPLES / "ns2/two_flows.tr.xz", SAMPLES / "ns2/two_flows.cwnd.gz"
 
 
-def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3.0", fid=1):
-    return f"{event} {t_s} {where} {kind} {size} ------- {fid} {ends} {seq} {seq}"
+def arrival(t_s, seq, source="0.0"):
+    return f"r {t_s} 2 3 tcp 1040 ------- 1 {source} 3.0 {seq} {seq}"
 
 
 GOOD = [arrival(1 + s / 10, s) for s in range(5)]
@@ -86,7 +86,7 @@ def test_windows_come_from_variables_alone_or_beside_the_events(read, tmp_path):
 
 def test_addresses_are_no_numbers(read):
     """Port 1 and port 10 of a node."""
-    lines = [arrival(1 + s / 10, s, ends=f"0.{port} 3.0") for s in range(5) for port in (1, 10)]
+    lines = [arrival(1 + s / 10, s, f"0.{port}") for s in range(5) for port in (1, 10)]
     assert set(by_name(read("\n".join(lines) + "\n"))) == {"0.1>3.0", "0.10>3.0"}
 
 

@@ -101,9 +101,9 @@ def test_shipped_example_has_the_w_max_that_it_had():
 # --- memory --------------------------------------------------------------------------------------------------------------
 
 
-def store_of(n_polls, n_sockets, changes=()):
+def store_of(n_polls, changes=()):
     store = polls.PollStore(Path("log"), polls.Clock(is_wall=True))
-    numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(n_sockets)]
+    numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(3)]
     for poll in range(n_polls):
         store.polls([poll / 10])
         ssthresh = sum(poll >= change for change in changes)
@@ -114,7 +114,7 @@ def store_of(n_polls, n_sockets, changes=()):
 
 def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(monkeypatch):
     monkeypatch.setattr(polls, "MAX_ROWS", 1000)
-    store = store_of(2000, 3, changes=(777, 1501))
+    store = store_of(2000, changes=(777, 1501))
     assert store.bin_s > 0
     for rows in map(store.rows, store.sockets.values()):
         assert 100 < len(rows["poll"]) < 700
@@ -124,7 +124,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(monkeypatch
 
 
 def test_nothing_is_thinned_without_need():
-    store = store_of(50, 3)
+    store = store_of(50)
     assert [len(store.rows(socket)) for socket in store.sockets.values()] == [50, 50, 50]
     assert store.bin_s == 0
 
@@ -135,7 +135,7 @@ def test_nothing_is_thinned_without_need():
 def test_limits(monkeypatch, limit, says):
     monkeypatch.setattr(polls, limit, 2)
     with pytest.raises(InputError, match=says):
-        store_of(3, 3)
+        store_of(3)
 
 
 # --- names and identity -----------------------------------------------------------------------------------------------------

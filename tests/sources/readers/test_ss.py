@@ -166,8 +166,8 @@ def log(polls, stamp="{t:.1f}", one_line=True, header=False):
     return "\n".join(lines) + "\n"
 
 
-def steady(n=10, step=100_000, local="10.0.0.1:4000", peer="10.0.0.2:5201", start=1_700_000_000.0, **more):
-    return [(start + i / 10, [(local, peer, {"bytes_acked": 1000 + i * step, **more})]) for i in range(n)]
+def steady(n=10, local="10.0.0.1:4000", peer="10.0.0.2:5201", start=1_700_000_000.0, **more):
+    return [(start + i / 10, [(local, peer, {"bytes_acked": 1000 + i * 100_000, **more})]) for i in range(n)]
 
 
 @pytest.mark.parametrize("stamp", TIMES.values(), ids=TIMES)

@@ -32,8 +32,8 @@ def module(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000):
     )
 
 
-def lines_of(form, n=100, step=14_480, **more):
-    return [form(5 + i / 50, 1000 + i * step, **more) for i in range(n)]
+def lines_of(form, **more):
+    return [form(5 + i / 50, 1000 + i * 14_480, **more) for i in range(100)]
 
 
 def text_of(lines):

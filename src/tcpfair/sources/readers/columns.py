@@ -20,23 +20,12 @@ from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")
 # factor to s, bit/s, bytes
-TIME_UNITS, RATE_UNITS, BYTE_UNITS = (
-    {name: float(units()[quantity][name]) for name in names.split()}
-    for quantity, names in (
-        ("time", "s ms us ns"),
-        ("rate", "bps kbps Mbps Gbps Bps kBps MBps"),
-        ("bytes", "B kB KiB MB MiB"),
-    )
-)
+_NAMES = {"time": "s ms us ns", "rate": "bps kbps Mbps Gbps Bps kBps MBps", "bytes": "B kB KiB MB MiB"}
 UNITS: dict[str, dict[str, float]] = {
-    "time": TIME_UNITS,
-    "rate": RATE_UNITS,
-    "bytes": BYTE_UNITS,
-    "total_bytes": BYTE_UNITS,
-    "srtt": TIME_UNITS,
-    "cwnd": {"pkts": 1.0, "bytes": 1.0},
-    "ssthresh": {"pkts": 1.0, "bytes": 1.0},
+    quantity: {name: float(units()[quantity][name]) for name in names.split()} for quantity, names in _NAMES.items()
 }
+UNITS |= {"total_bytes": UNITS["bytes"], "srtt": UNITS["time"]}
+UNITS["cwnd"] = UNITS["ssthresh"] = {"pkts": 1.0, "bytes": 1.0}
 SAID_UNIT = {"total_bytes": "bytes", "ssthresh": "cwnd"}  # columns whose unit trace.yaml states under another name
 
 
@@ -93,7 +82,7 @@ _WINDOW_NAMES = _units_of(pkts="pkts packets segments segs pkt", bytes="bytes B"
 _KINDS = {"b": "b", "bit": "b", "bits": "b", "B": "B", "byte": "B", "bytes": "B"}
 _PREFIXES = {"": "", "k": "k", "K": "k", "m": "M", "M": "M", "g": "G", "G": "G"}
 _RATE_NAMES = {
-    f"{prefix}{what}ps": unit if (unit := f"{factor}{kind}ps") in RATE_UNITS else None
+    f"{prefix}{what}ps": unit if (unit := f"{factor}{kind}ps") in UNITS["rate"] else None
     for prefix, factor in _PREFIXES.items()
     for what, kind in _KINDS.items()
 }

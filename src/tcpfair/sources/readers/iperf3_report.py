@@ -305,7 +305,7 @@ def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> 
 
     Raises InputError.
     """
-    before_s = np.concatenate([[0.0], ends_s[:-1]])
+    before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
     refuse_first(
         (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),

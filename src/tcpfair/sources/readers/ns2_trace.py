@@ -143,7 +143,7 @@ class _Seen:
 def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     """Read a piece of a trace."""
     raw = np.frombuffer(block, dtype=np.uint8)
-    starts = np.concatenate([[0], np.flatnonzero(raw == ord("\n"))[:-1] + 1])
+    starts = np.r_[0, np.flatnonzero(raw == ord("\n"))[:-1] + 1]
     first = raw[starts]
     is_event = np.isin(first, np.frombuffer(b"+-rde", dtype=np.uint8))
     is_variable = (first >= ord("0")) & (first <= ord("9"))

@@ -113,7 +113,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
 def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The first polls that show a loss, a timeout, the end of a recovery: three masks of shape (polls,), not at the first."""
     state = polls["ca_state"].to_numpy()
-    before = np.concatenate([state[:1], state[:-1]])
+    before = np.r_[state[:1], state[:-1]]
     cut, resent = (np.r_[0, np.diff(polls[name].to_numpy())] for name in ("ssthresh", "total_retrans"))
     timed_out = (state == CA_LOSS) & (before != CA_LOSS)
     lost = (((state == CA_RECOVERY) & (before < CA_RECOVERY)) | ((cut != 0) & (resent > 0))) & ~timed_out
@@ -485,8 +485,7 @@ def _from_first_data(
     zeros_s = [begin_s]
     if delivered_s - begin_s > SAME_TIME_S and seen_s - delivered_s > SAME_TIME_S:
         zeros_s.append(delivered_s)
-    totals = np.concatenate([np.zeros(len(zeros_s)), values[first:] - float(base)])
-    return np.concatenate([zeros_s, t_s[first:]]), totals
+    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - float(base)]
 
 
 def _interval_s(polled_s: float) -> float:
