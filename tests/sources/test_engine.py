@@ -1,7 +1,5 @@
 """The engine as a source of traces: the schema, sharding, and the shipped data re-simulated."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,8 +1,6 @@
 """A Linux kernel in QEMU as a source of traces. What the guest is told and how its output is read are tested everywhere, a boot
 where QEMU and the kernel package are."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import subprocess

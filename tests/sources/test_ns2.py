@@ -1,7 +1,5 @@
 """ns-2 as a source of traces: the script of a scenario, and, where ns-2 is installed, laws that its runs must obey."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 
@@ -34,10 +32,11 @@ SIZES = [{"law": "lognormal", "share": 1, "mu": 10, "sigma": 1.3}]
 installed = pytest.mark.skipif(not (shutil.which("ns") or shutil.which("ns2")), reason=ns2.NOT_INSTALLED)
 
 
-def calls(*flows: dict, seed: int = 1, **settings) -> list[str]:
-    """The lines of a script that belong to the scenario."""
+def calls(*flows: dict, begin: str = "", seed: int = 1, **settings) -> list[str]:
+    """The lines of a script that belong to the scenario, those with this beginning."""
     text = ns2.script(dumbbell(*({"rtt_s": 0.1, **flow} for flow in flows), **settings), seed)
-    return text.splitlines()[len(ns2._LIBRARY.read_text().splitlines()) :]
+    lines = text.splitlines()[len(ns2._LIBRARY.read_text().splitlines()) :]
+    return [line for line in lines if line.strip().startswith(begin)]
 
 
 def simulate(*flows: dict, seed: int = 1, **settings) -> Result:
@@ -48,6 +47,11 @@ def source(direction: str = "forward", **flow) -> dict:
     """Five short flows per second, a third of the slow link's capacity, of two RTTs and more."""
     settings = {"arrivals_per_s": 5.0, "sizes": SIZES, "rtt_extra_mean_s": 0.03, "rtt_cap_s": 0.3}
     return {"flow": SHORT | flow | {"direction": direction}, **settings}
+
+
+def assert_same(one: Result, other: Result, names: str) -> None:
+    for name in names.split():
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
 def events(result: Result, kind: int, flow: int = 0) -> np.ndarray:
@@ -79,16 +83,15 @@ def test_script_has_the_numbers_of_the_scenario():
     ],
 )
 def test_agent_and_receiver_follow_algorithm_and_recovery(flow, agent, receiver):
-    made = [line for line in calls(flow) if line.startswith(("receiver", "sender"))]
     sink = "/".join(part for part in ("Agent/TCPSink", receiver) if part)
-    assert made[0].startswith(f"receiver 0 forward {sink} {{")
-    assert made[1].startswith(f"sender 0 forward Agent/TCP/{agent} {{")
-    assert ("interval_ 0.04" in made[0]) == (flow.get("ack_every") == 2)
+    (made,) = calls(flow, begin=f"receiver 0 forward {sink} {{")
+    assert ("interval_ 0.04" in made) == (flow.get("ack_every") == 2)
+    assert calls(flow, begin=f"sender 0 forward Agent/TCP/{agent} {{")
 
 
 def test_constants_of_libra_and_alpha_belong_to_the_reference_rtt():
-    (libra,) = [line for line in calls({"cc": "libra"}) if line.startswith("sender ")]
-    (alpha,) = [line for line in calls({"cc": "alpha", "params": {"rtt_ref_s": 0.05}}) if line.startswith("sender ")]
+    (libra,) = calls({"cc": "libra"}, begin="sender ")
+    (alpha,) = calls({"cc": "alpha", "params": {"rtt_ref_s": 0.05}}, begin="sender ")
     assert "windowOption_ 2" in libra and "windowOption_ 5" in alpha
     assert float(libra.split("windowConstant_ ")[1].split("}")[0]) == pytest.approx(1 / 0.04**2)
     assert float(alpha.split("windowConstant_ ")[1].split("}")[0]) == pytest.approx(1 / 0.05)
@@ -103,14 +106,15 @@ def test_parameters_start_stop_and_size_become_calls():
 
 
 def test_two_ways_have_two_bottlenecks_and_flows_from_either_side():
-    flow = {"direction": "reverse", "cc": "ccid2"}
-    lines = calls({}, flow, reverse_bps=2e6, reverse_buffer_pkts=7.6, ack_bytes=40, loss_rate=0.01)
+    flows = {}, {"direction": "reverse", "cc": "ccid2"}
+    both = {"reverse_bps": 2e6, "reverse_buffer_pkts": 7.6, "ack_bytes": 40, "loss_rate": 0.01}
+    lines = calls(*flows, **both)
     assert f"shared_bottleneck forward {SLOW_BPS} 30 1500" in lines
     assert "shared_bottleneck reverse 2000000.0 8 1500" in lines and "wide_link reverse" not in lines
     assert "path 1 reverse 0.1 $wide_bps $deep_pkts 0.0 0.0" in lines and "lose 1 reverse 0.01" in lines
-    (receiver,) = [line for line in lines if line.startswith("receiver 0 forward")]
+    (receiver,) = calls(*flows, begin="receiver 0 forward", **both)
     assert "packetSize_ 40" in receiver
-    (sender,) = [line for line in lines if line.startswith("sender 1 reverse Agent/DCCP")]
+    (sender,) = calls(*flows, begin="sender 1 reverse Agent/DCCP", **both)
     # the slow link's path of 17 packets and half of its buffer
     assert "initial_ssthresh_ 20" in sender
 
@@ -119,36 +123,30 @@ def test_short_flows_are_those_of_the_engine():
     webs = [source(), source("reverse", cc="newreno")]
     lines = calls({}, web=webs, **TWO_WAY, seed=4)
     arrivals = arrivals_of(dumbbell({"rtt_s": 0.1}, web=webs, **TWO_WAY), 4)
-    first = lines.index("}", next(k for k, line in enumerate(lines) if line.startswith("short_flows 1500"))) - len(
-        arrivals
-    )
-    rows = [line.split() for line in lines[first : first + len(arrivals)]]
-    assert len(rows) > 300 and lines[first - 1].startswith("short_flows")
+    begin = next(k for k, line in enumerate(lines) if line.startswith("short_flows 1500"))
+    rows = [line.split() for line in lines[begin + 1 : lines.index("}", begin)]]
+    assert len(rows) > 300
     assert [(float(a), int(b), float(c), int(d)) for a, b, c, d in rows] == [
         (a["start_s"], a["source"], a["rtt_s"], a["size"]) for a in arrivals
     ]
     # waits in both queues, two packets on the wires, delayed ACK, longest path
-    assert float(lines[first - 1].split()[2]) == pytest.approx(
+    assert float(lines[begin].split()[2]) == pytest.approx(
         2 * (30.2 + 2) * 0.001 + 0.04 + arrivals["rtt_s"].max(), rel=0.01
     )
-    (sender,) = [line for line in lines if line.strip().startswith("sender $i reverse")]
+    (sender,) = calls({}, web=webs, **TWO_WAY, seed=4, begin="sender $i reverse")
     assert "Agent/TCP/Newreno {" in sender and "windowInit_ 3 window_ 44" in sender
 
 
 def test_seeds_are_those_that_ns2_takes():
-    (line,) = [line for line in calls({}, seed=0) if "seed" in line]
-    assert line == "$defaultRNG seed 1"  # 0 would be the time of day
+    assert calls({}, seed=0, begin="$defaultRNG") == ["$defaultRNG seed 1"]  # 0 would be the time of day
     for seed in (1, 2**31 - 3, 2**31 - 2, 2**62 - 1):
-        (line,) = [line for line in calls({}, seed=seed) if "seed" in line]
+        (line,) = calls({}, seed=seed, begin="$defaultRNG seed ")
         assert 1 <= int(line.split()[-1]) <= 2**31 - 2
 
 
 def test_threshold_of_ccid2_leaves_room_for_those_already_there():
-    lines = calls({"cc": "ccid2"}, {"cc": "ccid2", "start_s": 3}, buffer_pkts=40)
-    assert [int(line.split("initial_ssthresh_ ")[1].split()[0]) for line in lines if line.startswith("sender")] == [
-        120,
-        60,
-    ]
+    lines = calls({"cc": "ccid2"}, {"cc": "ccid2", "start_s": 3}, buffer_pkts=40, begin="sender")
+    assert [int(line.split("initial_ssthresh_ ")[1].split()[0]) for line in lines] == [120, 60]
 
 
 @pytest.mark.parametrize(
@@ -446,11 +444,8 @@ def test_hosts_that_jitter_end_a_lock_out():
     flow = {"rtt_s": 0.05, "access_bps": SLOW_BPS, "rwnd_pkts": 120, "iw_pkts": 3, "initial_ssthresh_pkts": 90}
 
     def shares(access_jitter_s: float) -> np.ndarray:
-        flows = (
-            {**flow, "access_jitter_s": access_jitter_s},
-            {**flow, "access_jitter_s": access_jitter_s, "start_s": 10},
-        )
-        pkts = simulate(*flows, duration_s=60, buffer_pkts=20).delivered_pkts
+        jittered = {**flow, "access_jitter_s": access_jitter_s}
+        pkts = simulate(jittered, jittered | {"start_s": 10}, duration_s=60, buffer_pkts=20).delivered_pkts
         return (pkts[-1] - pkts[20]) / (pkts[-1] - pkts[20]).sum()
 
     # both send at exactly the rate of the bottleneck: one of them always meets a full queue
@@ -527,8 +522,7 @@ def test_packets_of_both_directions_are_conserved():
 def test_a_reverse_flow_alone_is_a_forward_flow_alone():
     flow = {**EARLY, "ack_every": 2}
     forward, reverse = (simulate({**flow, "direction": way}, **TWO_WAY) for way in ("forward", "reverse"))
-    for name in ("delivered_pkts", "received_pkts", "cwnd_pkts", "srtt_s"):
-        assert np.array_equal(getattr(forward, name), getattr(reverse, name)), name
+    assert_same(forward, reverse, "delivered_pkts received_pkts cwnd_pkts srtt_s")
     for name in ("link_forwarded_pkts", "link_dropped_pkts", "link_queue_pkts", "link_acks", "link_acks_dropped"):
         assert np.array_equal(getattr(forward, name), getattr(reverse, name)[::-1]), name
     what = ["t_s", "kind", "cwnd_before", "cwnd_after"]
@@ -567,10 +561,8 @@ def test_reverse_data_compress_acks():
 
     # the ACKs of a train come one service time apart; behind data they wait for each other and release the packets at once
     assert queue_pkts(window).max() < 1
-    compressed, engine = (
-        queue_pkts(window, against),
-        run(dumbbell(window, against, **settings)).link_queue_pkts[0, 500:],
-    )
+    compressed = queue_pkts(window, against)
+    engine = run(dumbbell(window, against, **settings)).link_queue_pkts[0, 500:]
     assert compressed.max() > 3 and engine.max() > 3
     assert 0.01 < (compressed >= 1).mean() < 0.2
 
@@ -610,18 +602,15 @@ def test_a_place_used_again_is_as_good_as_new(monkeypatch, flow):
     assert again.link_dropped_pkts[:, -1].min() > 20
     monkeypatch.setattr(ns2, "_longest_way_s", lambda scenario, rtt_s: 1000.0)  # never used again
     new = ns2.run(scenario, 3)
-    for name in ("delivered_pkts", "cwnd_pkts", "link_forwarded_pkts", "link_dropped_pkts", "link_acks_dropped"):
-        assert np.array_equal(getattr(again, name), getattr(new, name)), name
-    for name in ("web_delivered_pkts", "web_received_pkts", "web_active"):
-        assert np.array_equal(getattr(again, name), getattr(new, name)), name
+    assert_same(again, new, "delivered_pkts cwnd_pkts link_forwarded_pkts link_dropped_pkts link_acks_dropped")
+    assert_same(again, new, "web_delivered_pkts web_received_pkts web_active")
 
 
 @installed
 def test_seeds_decide_and_nothing_else():
     flows = ({**EARLY, "protocol": "a"}, {**EARLY, "cc": "ccid2", "start_s": 0.5}, {**EARLY, "cc": "libra"})
     one, again, other = (simulate(*flows, seed=seed, jitter_s=0.003, loss_rate=0.001) for seed in (7, 7, 8))
-    for name in ("delivered_pkts", "received_pkts", "cwnd_pkts", "srtt_s", "forwarded_pkts", "queue_pkts"):
-        assert np.array_equal(getattr(one, name), getattr(again, name)), name
+    assert_same(one, again, "delivered_pkts received_pkts cwnd_pkts srtt_s forwarded_pkts queue_pkts")
     assert np.array_equal(one.events[["t_s", "kind"]], again.events[["t_s", "kind"]])
     assert not np.array_equal(one.delivered_pkts, other.delivered_pkts)
 

@@ -1,7 +1,5 @@
 """Tables of a trace from the counters that a simulator leaves."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""One flow's two ends: the receiver's ACKs, loss recovery and sending. The steps follow RFC 5681, 6298, 6582, 6675, 6937, 8985."""
+"""One flow's two ends: the receiver's ACKs, loss recovery and sending, by RFC 5681, 6298, 6582, 6675, 6937 and 8985."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Captures made by hand: segments with all their fields, frames around them, files around the frames."""
 
-from __future__ import annotations
-
 import struct
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from ipaddress import ip_address
 
 SENDER, RECEIVER = ("10.0.0.1", 40_001), ("10.0.0.2", 5201)
@@ -67,39 +65,27 @@ def bulk(
     source: tuple[str, int] = SENDER, target: tuple[str, int] = RECEIVER, syn: bool = True, fin: bool = True, times: bool = True,
 ) -> list[Segment]:  # fmt: skip
     """One flow of ``segments`` of MSS bytes at ``rate`` a second, each acknowledged, seen at ``place`` (0 sender, 1 receiver)."""
-    there, back, peer_isn = rtt_s * place / 2, rtt_s * (1 - place / 2), 9_000_000
+    there, back, peer_isn = start_s + rtt_s * place / 2, start_s + rtt_s * (1 - place / 2), 9_000_000
+    data = partial(Segment, source=source, target=target, ack=peer_isn + 1)
+    answer = partial(Segment, source=target, target=source, seq=peer_isn + 1)
     both = []
     if syn:
-        both = [
-            Segment(there, source, target, isn, 0, SYN),
-            Segment(back, target, source, peer_isn, isn + 1, SYN | ACK),
-            Segment(rtt_s + there, source, target, isn + 1, peer_isn + 1),
-        ]
+        both.append(data(there, seq=isn, ack=0, flags=SYN))
+        both.append(answer(back, seq=peer_isn, ack=isn + 1, flags=SYN | ACK))
+        both.append(data(rtt_s + there, seq=isn + 1))
     for k in range(segments):
         t_s, seq = rtt_s + (k + 1) / rate, isn + 1 + k * MSS
         # the sender has heard what the receiver said an RTT/2 before
         tick, heard = 1_000_000 + round(t_s * 1000), 5_000_000 + int((t_s - rtt_s / 2) * 1000)
         echo = 5_000_000 + round((t_s + rtt_s / 2) * 1000), tick
-        both.append(
-            Segment(
-                t_s + there,
-                source,
-                target,
-                seq,
-                peer_isn + 1,
-                payload_bytes=MSS,
-                times=(tick, heard) if times else None,
-                ip_id=k + 1,
-            )
-        )
-        both.append(
-            Segment(t_s + back, target, source, peer_isn + 1, seq + MSS, times=echo if times else None, ip_id=k + 1)
-        )
+        of_data, of_ack = ((tick, heard), echo) if times else (None, None)
+        both.append(data(t_s + there, seq=seq, payload_bytes=MSS, times=of_data, ip_id=k + 1))
+        both.append(answer(t_s + back, ack=seq + MSS, times=of_ack, ip_id=k + 1))
     if fin:
         t_s, seq = rtt_s + (segments + 1) / rate, isn + 1 + segments * MSS
-        both.append(Segment(t_s + there, source, target, seq, peer_isn + 1, FIN | ACK))
-        both.append(Segment(t_s + back, target, source, peer_isn + 1, seq + 1, FIN | ACK))
-    return sorted((replace(one, t_s=one.t_s + start_s) for one in both), key=lambda one: one.t_s)
+        both.append(data(t_s + there, seq=seq, flags=FIN | ACK))
+        both.append(answer(t_s + back, ack=seq + 1, flags=FIN | ACK))
+    return sorted(both, key=lambda one: one.t_s)
 
 
 def framed(packet: bytes, link_type: int, tags: bytes = b"") -> bytes:
@@ -177,5 +163,7 @@ def enhanced(
     return block(kind, head + kept, order)
 
 
-def pcapng(segments: list[Segment], order: str = "<") -> bytes:
-    return section(order) + interface(order) + b"".join(enhanced(one, order) for one in segments)
+def pcapng(segments: list[Segment], order: str = "<", described: bytes | None = None, **more: int) -> bytes:
+    """A whole file, by default of one interface; ``more`` of each `enhanced` block."""
+    head = section(order) + (interface(order) if described is None else described)
+    return head + b"".join(enhanced(one, order, **more) for one in segments)

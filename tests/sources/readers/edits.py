@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import read_text
 
@@ -15,6 +16,16 @@ GONE = object()  # in place of a value: the field is taken out
 def sample_text(name: str) -> str:
     """The text of a sample, unpacked."""
     return read_text(SAMPLES / name)
+
+
+def told(observed: Observed) -> str:
+    """All remarks, one in each line."""
+    return "\n".join(observed.remarks)
+
+
+def by_name(observed: Observed) -> dict[str, ObservedFlow]:
+    """The flows."""
+    return {flow.name: flow for flow in observed.flows}
 
 
 def written(folder: Path, content: str | bytes | dict[str, Any], name: str = "recording") -> Path:

@@ -1,7 +1,5 @@
 """A recording of one socket as it was polled, for tests that look at single polls."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Flows put together as one trace: by hand where they are sound, one line where they contradict each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,8 +39,8 @@ def clocked(name, clock_s, **more):
     return flow(name, clock_s=clock_s, **more)
 
 
-def windows(cwnd_pkts, srtt_s, n=30):
-    columns = {"t_s": np.linspace(0, 19, n), "cwnd_pkts": cwnd_pkts, "ssthresh_pkts": np.inf, "srtt_s": srtt_s}
+def windows(cwnd_pkts, srtt_s):
+    columns = {"t_s": np.linspace(0, 19, 30), "cwnd_pkts": cwnd_pkts, "ssthresh_pkts": np.inf, "srtt_s": srtt_s}
     return pd.DataFrame(columns)
 
 
@@ -93,9 +91,8 @@ def test_link_is_on_the_flows_clock():
     polls = pd.DataFrame([[t, "forward", 100.0 * t, t // 5, t % 3] for t in range(25)], columns=LINK)
     run = made(clocked("a", 1000.0), link=ObservedLink(polls, clock_s=998.0))
     assert run.link["forwarded_bytes"].tolist() == [100] * 20
-    assert (
-        run.link["dropped_pkts"].sum() == 4
-    )  # its counter rises from 0.4 at 2 s to 4 at 22 s, of which each interval is rounded
+    # its counter rises from 0.4 at 2 s to 4 at 22 s, of which each interval is rounded
+    assert run.link["dropped_pkts"].sum() == 4
     assert run.link["queue_pkts"].tolist()[:3] == [0, 1, 2]  # polled at 3, 4 and 5 s of its own clock
 
 
@@ -171,9 +168,8 @@ def test_contradictions_are_one_line(name):
 def test_what_the_recording_and_trace_yaml_say_of_the_link_must_agree():
     with pytest.raises(InputError, match=r"link\.capacity_bps: 5e\+07, but the recording has 1e\+08"):
         made(flow("a"), said={"link": {"capacity_bps": 5e7}}, parameters={"capacity_bps": 1e8})
-    assert made(flow("a"), said={"link": {"capacity_bps": 1e8}}, parameters={"capacity_bps": 1.0001e8}).runs[
-        "capacity_bps"
-    ].item() == pytest.approx(1.0001e8)
+    run = made(flow("a"), said={"link": {"capacity_bps": 1e8}}, parameters={"capacity_bps": 1.0001e8})
+    assert run.runs["capacity_bps"].item() == pytest.approx(1.0001e8)
 
 
 def test_bursts_behind_a_hole_are_no_contradiction():

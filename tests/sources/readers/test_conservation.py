@@ -1,10 +1,9 @@
 """Goodput against windows and RTTs, and two tools at one flow: right recordings pass, wrong units and mixed-up files do not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +22,6 @@ RUN = SAMPLES / "testbed" / "reno_14s"
 CAPTURE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
 
 
-def table(path):
-    return pd.read_csv(path)
-
-
 # --- A flow delivers a window per round trip ----------------------------------------------------------------------------
 
 UNITS = {
@@ -41,13 +36,13 @@ UNITS = {
 @pytest.mark.parametrize("wrong", UNITS)
 def test_a_wrong_unit_of_tcp_info_is_refused(tmp_path, wrong):
     path = tmp_path / "polls.csv"
-    UNITS[wrong](table(POLLS)).to_csv(path, index=False)
+    UNITS[wrong](pd.read_csv(POLLS)).to_csv(path, index=False)
     with pytest.raises(InputError, match="check the units of cwnd and srtt"):
         read_any(path)
 
 
 def test_a_window_that_tcp_cannot_have_is_refused(tmp_path):
-    polls = table(POLLS)
+    polls = pd.read_csv(POLLS)
     data = polls.index[polls["sport"] == polls.loc[polls["bytes_acked"].idxmax(), "sport"]]
     polls.loc[data[len(data) // 2], "cwnd"] = 4_000_000_000
     polls.to_csv(tmp_path / "polls.csv", index=False)
@@ -69,44 +64,30 @@ def test_a_window_that_tcp_cannot_have_is_refused(tmp_path):
 def test_the_bounds_of_the_law(cwnd_pkts, srtt_s, mss_bytes, says):
     one = replace(flow("a", stop_s=20.0, windows=windows(cwnd_pkts, srtt_s)), mss_bytes=mss_bytes)
     one = replace(one, total_bytes=one.times_s * 1e6)
-    if not says:
+    with pytest.raises(InputError, match=says) if says else nullcontext():
         conservation.refuse_impossible_windows(one)
-    else:
-        with pytest.raises(InputError, match=says):
-            conservation.refuse_impossible_windows(one)
 
 
 # --- A run of the testbed -----------------------------------------------------------------------------------------------
 
 
-def swap(folder, one, other):
-    (folder / one).rename(folder / "aside")
-    (folder / other).rename(folder / one)
-    (folder / "aside").rename(folder / other)
-
-
 MIXED_UP = {
     "polls of the other flow": (
-        lambda folder: swap(folder, "s1.tcp.csv.gz", "s2.tcp.csv.gz"),
+        lambda folder: shutil.copy(folder / "s2.tcp.csv.gz", folder / "s1.tcp.csv.gz"),
         r"s1\.tcp\.csv\.gz: bytes_acked: .* check that both are of the same flow and run",
     ),
-    "reports of the other flow": (
-        lambda folder: (swap(folder, "flow1.iperf.json.gz", "flow2.iperf.json.gz"), edit_meta(folder, start=[10, 0])),
-        r"s1\.tcp\.csv\.gz: bytes_acked: ",
-    ),
-    "t0 three seconds late": (
-        lambda folder: edit_meta(folder, t0=json.loads((folder / "meta.json").read_text())["t0"] + 3),
-        "check that both are of the same flow and run",
-    ),
-    "t0 three seconds early": (
-        lambda folder: edit_meta(folder, t0=json.loads((folder / "meta.json").read_text())["t0"] - 3),
-        "check that both are of the same flow and run",
-    ),
+    **{
+        f"t0 {by_s} s later": (
+            lambda folder, by_s=by_s: edit_meta(folder, t0=json.loads((folder / "meta.json").read_text())["t0"] + by_s),
+            "check that both are of the same flow and run",
+        )
+        for by_s in (3, -3)
+    },
     "an RTT of half": (lambda folder: edit_meta(folder, rtt=[25, 25]), "min_rtt_us: .* has an RTT of 25 ms"),
     "an RTT of twice": (lambda folder: edit_meta(folder, rtt=[100, 100]), "min_rtt_us: .* has an RTT of 100 ms"),
     "no drops": (
         lambda folder: (folder / "queue.csv.gz").write_bytes(
-            gzip.compress(table(folder / "queue.csv.gz").assign(drops=0).to_csv(index=False).encode())
+            gzip.compress(pd.read_csv(folder / "queue.csv.gz").assign(drops=0).to_csv(index=False).encode())
         ),
         r"queue\.csv\.gz: drops: 0 in all, but the senders sent \d+ packets again",
     ),

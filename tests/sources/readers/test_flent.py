@@ -8,11 +8,10 @@ import json
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import flent
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.text import read_text
-from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, written
-from tests.sources.readers.mutations import assert_sound, refusal
+from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, told
+from tests.sources.readers.mutations import assert_sound
 
 SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
 FIRST = "TCP upload::1"
@@ -23,14 +22,12 @@ def values():
     return json.loads(read_text(SAMPLE))
 
 
-def intervals(document, name=FIRST):
-    return [point for point in document["raw_values"][name] if "dur" in point]
+def intervals(document):
+    return [point for point in document["raw_values"][FIRST] if "dur" in point]
 
 
-def test_the_sample():
-    assert flent.sniff(SAMPLE)
-    observed = flent.read(SAMPLE, NOTHING)
-    assert_sound(observed, "sample")
+def test_the_sample(read):
+    observed = read(SAMPLE)
     one, other = observed.flows
     assert [one.name, other.name] == [FIRST, "TCP upload::2"]
     assert one.total_bytes[-1] == pytest.approx(46_250_645, rel=1e-5)
@@ -43,40 +40,40 @@ def test_the_sample():
     assert trace.samples["delivered_bytes"].sum() == pytest.approx(46_250_645 + 14_434_619, rel=0.03)
 
 
-def test_each_interval_has_its_bytes():
+def test_each_interval_has_its_bytes(read):
     document = values()
-    flow = flent.read(SAMPLE, NOTHING).flows[0]
+    flow = read(SAMPLE).flows[0]
     points = intervals(document)
     so_far = np.cumsum([point["val"] * point["dur"] * 1e6 / 8 for point in points])
     np.testing.assert_allclose(flow.total_bytes[1:], so_far, rtol=0.01)
     np.testing.assert_allclose(flow.times_s[1:] + flow.clock_s, [point["t"] for point in points], atol=1e-6)
 
 
-def test_without_raw_values_the_interpolated_series_are_used(tmp_path):
+def test_without_raw_values_the_interpolated_series_are_used(read):
     document = values()
     document["raw_values"] = {}
-    observed = flent.read(written(tmp_path, document), NOTHING)
+    observed = read(document)
     assert_sound(observed, "interpolated")
     assert observed.flows[0].total_bytes[-1] == pytest.approx(46_250_645, rel=0.1)
-    assert any("only the interpolated series" in remark for remark in observed.remarks)
+    assert "only the interpolated series" in told(observed)
 
 
-def test_an_interval_that_is_missing_is_a_gap(tmp_path):
+def test_an_interval_that_is_missing_is_a_gap(read):
     document = values()
     lost = intervals(document)[10]
     document["raw_values"][FIRST].remove(lost)
-    flow = flent.read(written(tmp_path, document), NOTHING).flows[0]
+    flow = read(document).flows[0]
     ((since_s, until_s),) = flow.gaps_s
     assert until_s - since_s == pytest.approx(lost["dur"], abs=0.002)
     assert until_s + flow.clock_s == pytest.approx(lost["t"], abs=0.002)
 
 
-def test_times_without_zone_are_not_trusted(tmp_path):
+def test_times_without_zone_are_not_trusted(read):
     """Flent before version 3 wrote local time."""
     document = values()
     document["version"] = 2
     document["metadata"]["T0"] = "2000-01-01T02:00:00.000000"
-    assert flent.read(written(tmp_path, document), NOTHING).flows[0].clock_s == pytest.approx(EPOCH_S + 0.15, abs=1)
+    assert read(document).flows[0].clock_s == pytest.approx(EPOCH_S + 0.15, abs=1)
 
 
 META, POINT = f"metadata.SERIES_META.{FIRST}", f"raw_values.{FIRST}"
@@ -113,7 +110,7 @@ WITHOUT_RAW_VALUES = {
 
 
 @pytest.mark.parametrize("what", [*CONTRADICTIONS, *WITHOUT_RAW_VALUES])
-def test_contradictions_are_one_line(tmp_path, what):
+def test_contradictions_are_one_line(refused, what):
     document = values()
     field, value, message = (CONTRADICTIONS | WITHOUT_RAW_VALUES)[what]
     if what in WITHOUT_RAW_VALUES:
@@ -121,4 +118,4 @@ def test_contradictions_are_one_line(tmp_path, what):
     if what == "no TCP":
         document["metadata"]["SERIES_META"] = {}
     edited(dict(enumerate(intervals(document))) if field[0].isdigit() else document, field, value)
-    assert message in refusal(flent, written(tmp_path, document))
+    assert message in refused(document)

@@ -6,19 +6,15 @@ By its XML, read by eye: flow 1 rxBytes 2401556 in 1708 packets, flow 3 rxBytes 
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import flowmonitor
 from tcpfair.sources.readers.compose import compose
 from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
-from tests.sources.readers.mutations import assert_sound
 
 SAMPLE = SAMPLES / "flowmonitor" / "two_flows.xml.gz"
 TEXT = sample_text(SAMPLE)
 
 
-def test_totals_become_one_interval():
-    assert flowmonitor.sniff(SAMPLE)
-    observed = flowmonitor.read(SAMPLE, NOTHING)
-    assert_sound(observed, "sample")
+def test_totals_become_one_interval(read):
+    observed = read(SAMPLE)
     one, other = observed.flows
     assert one.name == "10.1.1.1:49153>10.2.1.1:5000" and other.name == "10.1.2.1:49153>10.2.2.1:5000"
     assert one.total_bytes.tolist() == [0, 2_401_556 - 52 * 1708] and one.times_s == pytest.approx([0.5, 12.9263])
@@ -29,19 +25,19 @@ def test_totals_become_one_interval():
     assert len(trace.samples) == 2 and trace.samples["delivered_bytes"].tolist() == [2_312_740, 683_460]
 
 
-def test_a_billion_laughs_are_refused_before_they_begin(tmp_path):
+def test_a_billion_laughs_are_refused_before_they_begin(read, tmp_path):
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 10))
     path = written(
         tmp_path, f'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY e0 "ha">{entities}]><FlowMonitor>&e9;</FlowMonitor>'
     )
     with pytest.raises(InputError, match="document type or entities"):
-        flowmonitor.read(path, NOTHING)
+        read(path)
 
 
-def test_depth_and_endless_elements_are_bounded(tmp_path):
+def test_depth_and_endless_elements_are_bounded(read, tmp_path):
     path = written(tmp_path, "<FlowMonitor>" + "<a>" * 100_000)
     with pytest.raises(InputError, match="more than 10 elements"):
-        flowmonitor.read(path, NOTHING)
+        read(path)
     path.write_text('<FlowMonitor><Flow a="' + "b" * 4_000_000)
     with pytest.raises(InputError):
-        flowmonitor.read(path, NOTHING)
+        read(path)

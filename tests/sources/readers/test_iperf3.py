@@ -9,7 +9,6 @@ import copy
 import gzip
 import json
 import re
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,8 +17,8 @@ from tcpfair.errors import InputError
 from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import GONE, SAMPLES, edited, written
-from tests.sources.readers.mutations import assert_sound, refusal
+from tests.sources.readers.edits import GONE, SAMPLES, edited, told, written
+from tests.sources.readers.mutations import assert_sound
 
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
 RECORDED = SAMPLES / "iperf3_recorded"
@@ -28,12 +27,10 @@ SENT_BYTES = [5_031_800, 5_473_440, 5_473_440, 5_473_440]
 INTERRUPTED = ("stopped.json", "stopped.txt", "stopped_server.jsonl")
 
 
-def read(path, **said):
-    return iperf3.read(path, Sidecar(**said))
-
-
-def recorded(name):
-    return read(RECORDED / name)
+def recorded(name, numbers=(), **more):
+    """What is read of a recording when trace.yaml says ``more`` of the flows of these numbers."""
+    flows = [SaidFlow(flow=f"{name}{number}", **more) for number in numbers]
+    return iperf3.read(RECORDED / name, Sidecar(flows=flows))
 
 
 def load(name):
@@ -49,15 +46,10 @@ def report():
     return json.loads(SAMPLE.read_text())
 
 
-@pytest.fixture
-def write(tmp_path):
-    return partial(written, tmp_path)
-
-
 # --- One flow ---------------------------------------------------------------------------------------------------------
 
 
-def test_goodput_is_what_the_server_printed():
+def test_goodput_is_what_the_server_printed(read):
     (flow,) = read(SAMPLE).flows
     assert np.diff(flow.total_bytes) * 8 / np.diff(flow.times_s) / 1e6 == pytest.approx(PRINTED_BY_SERVER_MBPS)
     assert flow.name == "reno_4s.json"
@@ -82,9 +74,9 @@ def test_trace_has_zeros_before_the_start(tmp_path):
     assert run.provenance["goodput"] == ["receiver: server_output_text"]
 
 
-def test_without_server_output_the_clients_intervals_serve(report, write):
+def test_without_server_output_the_clients_intervals_serve(read, report):
     del report["server_output_text"]
-    (flow,) = read(write(report)).flows
+    (flow,) = read(report).flows
     assert delivered(flow) == SENT_BYTES
     assert flow.origin == "sender: intervals"
 
@@ -98,35 +90,35 @@ def test_a_report_of_one_flow_for_the_testbed():
             iperf3.read_report(RECORDED / name)
 
 
-def test_tail_of_the_server_is_no_interval_of_its_own(report, write):
+def test_tail_of_the_server_is_no_interval_of_its_own(report, tmp_path):
     report["server_output_text"] += "[  5]   4.00-4.10   sec   414 KBytes  33.9 Mbits/sec                  \n"
     report["server_output_text"] += "[  5]   4.10-4.10   sec  0.00 Bytes  0.00 bits/sec                  \n"
     report["server_output_text"] += "[  5]   0.00-4.10   sec  19.4 MBytes  39.7 Mbits/sec                  receiver\n"
     report["title"] = ""
-    run = read_any(write(report))
+    run = read_any(written(tmp_path, report))
     assert len(run.samples) == 4
     assert run.flows["start_s"].tolist() == [0.0]
 
 
-def test_folder_gives_one_flow_per_report(report, write, tmp_path):
+def test_folder_gives_one_flow_per_report(report, tmp_path):
     late = copy.deepcopy(report)
     report["title"] = ""  # one title is missing: the clock decides
     late["start"]["timestamp"] = {"timesecs": report["start"]["timestamp"]["timesecs"] + 2}
     late["start"]["connected"][0]["local_port"] += 1
     late["server_output_text"] = late["server_output_text"].replace("60410", "60411").replace("26.3", "26.4")
-    write(report, "a.json")
+    written(tmp_path, report, "a.json")
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(json.dumps(late).encode()))
     (tmp_path / "notes.txt").write_text("not a report")
     run = read_any(tmp_path)
     assert run.flows["start_s"].tolist() == [0.0, 2.0]
 
 
-def test_system_that_tells_neither_algorithm_nor_window(report, write):
+def test_system_that_tells_neither_algorithm_nor_window(read, report):
     del report["end"]["sender_tcp_congestion"]
     report["end"]["streams"] = [{"sender": {}}]
     for interval in report["intervals"]:
         interval["streams"][0] |= {"snd_cwnd": -1, "rtt": -1}
-    (flow,) = read(write(report)).flows
+    (flow,) = read(report).flows
     assert flow.cc == "unknown"
     assert np.isnan(flow.rtt_s)
     assert flow.windows.empty
@@ -136,11 +128,9 @@ def test_system_that_tells_neither_algorithm_nor_window(report, write):
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.iterdir()), ids=lambda path: path.name)
-def test_every_recording_is_known_by_its_beginning(path):
-    assert iperf3.sniff(path)
+def test_every_recording_is_sound_or_interrupted(read, refused, path):
     if path.name in INTERRUPTED:
-        with pytest.raises(InputError, match="stops_early"):
-            read(path)
+        assert "stops_early" in refused(path)
     else:
         assert_sound(read(path), path.name)
 
@@ -269,7 +259,7 @@ def test_an_interval_over_the_reset_of_omit_begins_at_0(name, omitted_s, first_s
         assert delivered(flow)[0] == pytest.approx(in_first)
     if totals:
         assert [flow.total_bytes[-1] for flow in observed.flows] == pytest.approx(totals, rel=0.01)
-    assert any(f"the first {omitted_s} s, which --omit omitted" in remark for remark in observed.remarks)
+    assert f"the first {omitted_s} s, which --omit omitted" in told(observed)
     assert flow.clock_s is None or flow.clock_s == pytest.approx(
         load(name)["start"]["timestamp"]["timesecs"] + omitted_s, abs=0.01
     )
@@ -318,30 +308,26 @@ def test_an_interrupted_test_is_refused_with_the_name_of_its_flow(name, flow):
 
 
 def test_an_interrupted_test_counts_until_then_when_it_is_said_so():
-    observed = read(RECORDED / "stopped.json", flows=[SaidFlow(flow="stopped.json", stops_early=True)])
+    observed = recorded("stopped.json", [""], stops_early=True)
     assert delivered(observed.flows[0]) == [2_823_600, 2_476_080, 1_563_840]
-    assert any("interrupted (the client has terminated)" in remark for remark in observed.remarks)
+    assert "interrupted (the client has terminated)" in told(observed)
 
 
 def test_the_last_interval_that_an_interrupted_server_repeats_counts_once():
-    said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", stops_early=True) for number in (2, 4)]
-    observed = read(RECORDED / "stopped_server.jsonl", flows=said)
+    observed = recorded("stopped_server.jsonl", ["#2", "#4"], stops_early=True)
     assert delivered(observed.flows[1]) == [2_359_296, 2_359_296]
-    assert any("occurs twice and counts once" in remark for remark in observed.remarks)
+    assert "occurs twice and counts once" in told(observed)
 
 
 def test_interrupted_flows_that_are_left_out_do_not_stop_the_others():
-    said = [SaidFlow(flow=f"stopped_server.jsonl#{number}", leave_out=True) for number in (2, 4)]
-    assert len(read(RECORDED / "stopped_server.jsonl", flows=said).flows) == 4
+    assert len(recorded("stopped_server.jsonl", ["#2", "#4"], leave_out=True).flows) == 4
 
 
-def test_a_stream_without_its_end_was_cut(write):
-    lines = (RECORDED / "stream.jsonl").read_text().splitlines()
-    path = write("\n".join(lines[:-1]), "cut.jsonl")
-    with pytest.raises(InputError, match="no end of this test in the stream"):
-        read(path)
-    said = [SaidFlow(flow=f"cut.jsonl#{number}", stops_early=True) for number in (1, 2)]
-    assert len(read(path, flows=said).flows) == 2
+def test_a_stream_without_its_end_was_cut(read, refused):
+    text, _, _ = (RECORDED / "stream.jsonl").read_text().rstrip().rpartition("\n")
+    assert "no end of this test in the stream" in refused(text)
+    said = [SaidFlow(flow=f"recording#{number}", stops_early=True) for number in (1, 2)]
+    assert len(read(text, Sidecar(flows=said)).flows) == 2
 
 
 # --- Contradictions -----------------------------------------------------------------------------------------------------
@@ -355,11 +341,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("intervals.1.streams.0.end", float("nan"), "end: Input should be less than or equal to 86400 .got nan"),
     ("intervals.1.streams.0.bytes", "333040", "bytes: Input should be a valid number .got '333040'"),
     ("intervals.1.streams.0.omitted", "no", "omitted: Input should be a valid boolean .got 'no'"),
-    (
-        "intervals.1.streams.0.socket",
-        6,
-        r"intervals.1.streams: socket: \[6, 7\]; each socket of start.connected must appear once",
-    ),
+    ("intervals.1.streams.0.socket", 6, r"intervals.1.streams: socket: \[6, 7\]; each socket of start.connected must"),
     ("start.version", "2.1.9", "start.version: String should match"),
     ("start.test_start.protocol", "SCTP", "test_start.protocol: Input should be 'TCP' or 'UDP'"),
     ("intervals", [], "intervals: none"),
@@ -389,11 +371,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("start.connecting_to.port", 5301, "the server has several ports"),
     # the two ends against each other
     ("server_output_json.start.cookie", "other", "server_output_json: start.cookie: of another test"),
-    (
-        "server_output_json.intervals.1.streams.0.bytes",
-        0,
-        "server_output_json: intervals.1.sum.bytes: 409784, but its streams have 121632",
-    ),
+    ("server_output_json.intervals.1.streams.0.bytes", 0, "server_output_json: intervals.1.sum.bytes: 409784, but"),
     ("end.sender_tcp_congestion", "reno\n", "end.sender_tcp_congestion: String should match"),
     ("server_output_json.end.sender_tcp_congestion", "cubic", "'reno', but 'cubic' in server_output_json"),
     # order
@@ -406,14 +384,14 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
 
 
 @pytest.mark.parametrize(("field", "value", "says"), CONTRADICTIONS)
-def test_a_report_that_contradicts_itself_is_refused(write, field, value, says):
+def test_a_report_that_contradicts_itself_is_refused(read, refused, field, value, says):
     values = load("p2.json")
     values.setdefault("error", "")
     values["start"]["timestamp"].setdefault("timemillisecs", 946_684_800_000)
     values["start"]["test_start"].setdefault("bidir", 0)
     values["server_output_json"]["end"].setdefault("sender_tcp_congestion", "reno")
-    assert len(read(write(values)).flows) == 2
-    assert re.search(says, refusal(iperf3, write(edited(values, field, value))))
+    assert len(read(values).flows) == 2
+    assert re.search(says, refused(edited(values, field, value)))
 
 
 def received_a_hundred_times_as_much(values):
@@ -459,21 +437,12 @@ NOBODY = (
 # a recording (None: no file), what becomes of its text, what the refusal says
 REFUSED = [
     (RECORDED / "udp.json", field("server_output_json", GONE), "only what was sent, which of UDP is not goodput"),
-    (
-        RECORDED / "omit_reset.json",
-        field("intervals.1.streams.0.start", 0.5),
-        "seconds: not the time between start and end",
-    ),
+    (RECORDED / "omit_reset.json", field("intervals.1.streams.0.start", 0.5), "seconds: not the time between"),
     (BIDIR_3_9, field("intervals.1.sum.bytes", lambda n: n + 1), "intervals.1.sum.bytes: .*, but its streams have"),
     (BIDIR_3_9, changed(more_received), "end.sum_received.bytes: .*, but its streams have"),
     (P2, changed(received_a_hundred_times_as_much), "88690400 bytes received, but 1146096 sent"),
     (SAMPLE, printed("60410", "60999"), "server_output_text: ports: not those of start.connected"),
-    (
-        SAMPLE,
-        printed("  26.3 Mbits", "  26.3 Gbits"),
-        "server_output_text.*line 4: (.* more than any link|the transfer is not what this rate gives)",
-    ),
-    (SAMPLE, printed("3.14 MBytes", "3.14 GBytes"), "line 4: the transfer is not what this rate gives"),
+    (SAMPLE, printed("3.14 MBytes", "3.14 GBytes"), "output_text.*line 4: the transfer is not what this rate gives"),
     (SAMPLE, printed("1.00-2.00 ", "1.00-3.00 "), "line 5: the transfer is not what this rate gives"),
     (SAMPLE, printed("2.00-3.00 ", "5.00-6.00 "), r"server_output_text.*(intervals of \[  ?5\]|lasts from 5 to 6 s)"),
     (SAMPLE, printed("[  5]   3.00", "[  7]   3.00"), r"\[7\] has intervals, but no line names its peer"),
@@ -491,32 +460,25 @@ REFUSED = [
     (None, "Connecting to host a, port 1\n" * 10_002, "more than 10000 tests"),
     (None, "iperf3: " * 100_000, "longer than 1000"),
     (None, '{"start": {}}' * 10_010, "more than 10000 tests"),
-    (None, "[" * 100_000, "no interval|longer"),
     (None, '{"start": ' * 100_000, "not JSON"),
-    (None, '{"start": ' + "9" * 100_000 + "}", "not JSON that any tool writes"),
 ]
 
 
-def damaged(write, path, change):
-    """A changed copy of a recording."""
-    return write(change(path.read_text()), path.name) if path else write(change, "log")
-
-
 @pytest.mark.parametrize(("path", "change", "says"), REFUSED)
-def test_what_is_damaged_is_refused(write, path, change, says):
-    assert re.search(says, refusal(iperf3, damaged(write, path, change)))
+def test_what_is_damaged_is_refused(refused, path, change, says):
+    assert re.search(says, refused(change(path.read_text()) if path else change))
 
 
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        (P2, r"p2\.json#3: the same flow as p2\.json#1 \(192"),
-        (SAMPLE, r"json#2: the same flow as reno_4s\.json#1 \(.* port 60410"),
+        (P2, r"recording#3: the same flow as recording#1 \(192"),
+        (SAMPLE, r"recording#2: the same flow as recording#1 \(.* port 60410"),
     ],
 )
-def test_a_test_that_occurs_twice_in_a_file_is_refused(write, path, says):
+def test_a_test_that_occurs_twice_in_a_file_is_refused(tmp_path, path, says):
     with pytest.raises(InputError, match=says):
-        read_any(damaged(write, path, lambda text: text + text))
+        read_any(written(tmp_path, 2 * path.read_text()))
 
 
 SAID = [  # as in REFUSED; what the remarks say
@@ -525,32 +487,30 @@ SAID = [  # as in REFUSED; what the remarks say
     (
         RECORDED / "late.json",
         field("start.test_start.interval", 1),
-        "2 intervals longer than 1 s, up to 1.96 s, the first from 0 s",
+        "2 intervals longer than 1 s, up to 1.96 s, the first",
     ),
     (P2, lambda text: text + "iperf3: interrupt - the server\n", "a message between"),
-    (RECORDED / "p4.txt", str, "p4.txt#1.*handed to its socket"),
+    (RECORDED / "p4.txt", str, "recording#1.*handed to its socket"),
     (RECORDED / "full.jsonl", str, "repeats its events"),
-    (RECORDED / "bidir.json", str, "--bidir: bidir.json#1 from client to server"),
+    (RECORDED / "bidir.json", str, "--bidir: recording#1 from client to server"),
     (RECORDED / "udp.json", str, "UDP, without congestion control"),
     (RECORDED / "omit_text.json", str, "the first 1 s, which --omit omitted, are skipped"),
 ]
 
 
 @pytest.mark.parametrize(("path", "change", "says"), SAID)
-def test_what_is_odd_is_said(write, path, change, says):
-    observed = read(damaged(write, path, change))
-    assert any(re.search(says, remark) for remark in observed.remarks)
+def test_what_is_odd_is_said(read, path, change, says):
+    assert re.search(says, told(read(change(path.read_text()))))
 
 
 def test_remarks_on_logs():
-    remarks = recorded("server_log.json.gz").remarks
-    assert any(re.search("without intervals is skipped: .*the server has terminated", remark) for remark in remarks)
-    assert not any("handed to its socket" in remark for remark in recorded("p4_server.txt").remarks)
+    left_out = "without intervals is skipped: .*the server has terminated"
+    assert re.search(left_out, told(recorded("server_log.json.gz")))
+    assert "handed to its socket" not in told(recorded("p4_server.txt"))
 
 
-def test_titles_and_times_before_lines_are_read_over(write):
-    text = (RECORDED / "client.txt").read_text()
-    path = write("".join(f"Sun Nov 22 15:54:37 2026 secret:  {line}\n" for line in text.splitlines()), "client.txt")
-    assert iperf3.sniff(path)
-    for flow, plain in zip(read(path).flows, recorded("client.txt").flows, strict=True):
+def test_titles_and_times_before_lines_are_read_over(read, tmp_path):
+    text = re.sub("(?m)^", "Sun Nov 22 15:54:37 2026 secret:  ", LOG.read_text())
+    for flow, plain in zip(read(text).flows, recorded(LOG.name).flows, strict=True):
         assert flow.total_bytes.tolist() == plain.total_bytes.tolist()
+    assert iperf3.sniff(tmp_path / "recording")

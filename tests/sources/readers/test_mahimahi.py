@@ -5,7 +5,6 @@ bytes of payload that leave, and six drops."""
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import mahimahi
 from tcpfair.sources.readers.compose import compose
 from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 from tests.sources.readers.mutations import assert_sound
@@ -17,9 +16,8 @@ EVENTS = (
 )
 
 
-def test_the_sample():
-    assert mahimahi.sniff(SAMPLE)
-    observed = mahimahi.read(SAMPLE, NOTHING)
+def test_the_sample(read):
+    observed = read(SAMPLE)
     assert_sound(observed, "sample")
     (flow,) = observed.flows
     assert flow.name == "uplink" and flow.total_bytes[-1] == 2_090_680
@@ -32,20 +30,20 @@ def test_the_sample():
     assert trace.samples["delivered_bytes"].sum() == pytest.approx(2_090_680, rel=0.03)
 
 
-def test_bytes_against_a_slow_count():
+def test_bytes_against_a_slow_count(read):
     departures = [
         (int(words[0]), int(words[2]) - 56)
         for line in sample_text(SAMPLE).splitlines()
         if (words := line.split())[1] == "-"
     ]
-    (flow,) = mahimahi.read(SAMPLE, NOTHING).flows
+    (flow,) = read(SAMPLE).flows
     for at_ms in (103, 503, 1003, 2503):  # from the base timestamp of 3 ms
         expected = sum(size for t_ms, size in departures if t_ms < at_ms)
         assert np.interp((at_ms - 3) / 1000, flow.times_s, flow.total_bytes) == expected
 
 
-def test_a_short_log_by_hand(tmp_path):
-    observed = mahimahi.read(written(tmp_path, HEADER + EVENTS), NOTHING)
+def test_a_short_log_by_hand(read):
+    observed = read(HEADER + EVENTS)
     (flow,) = observed.flows
     assert flow.name == "downlink" and flow.clock_s == 1731000000.01
     assert flow.start_s == 0.01 and flow.stop_s == 0.03 and flow.total_bytes[-1] == 2 * 1448
@@ -53,7 +51,7 @@ def test_a_short_log_by_hand(tmp_path):
     assert "queueing delay: median 10 ms, 95 % below 12 ms" in observed.remarks
 
 
-def test_old_logs_have_no_wall_clock(tmp_path):
+def test_old_logs_have_no_wall_clock(read, tmp_path):
     path = written(tmp_path, HEADER.split("\n", 2)[0] + "\n# base timestamp: 10\n" + EVENTS)
-    (flow,) = mahimahi.read(path, NOTHING).flows
+    (flow,) = read(path).flows
     assert flow.clock_s is None and flow.offset_s == 0.01

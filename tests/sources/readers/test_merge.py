@@ -3,8 +3,6 @@
 Expected values are what each tool alone reads, and the reports' own totals.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -13,26 +13,21 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import ns2_trace
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
+from tests.sources.readers.edits import NOTHING, SAMPLES, by_name, sample_text, written
 from tests.sources.readers.mutations import assert_sound
 
-EVENTS, SMALL, VARIABLES = (SAMPLES / "ns2" / name for name in ("two_flows.tr.xz", "small.tr.gz", "two_flows.cwnd.gz"))
+EVENTS, VARIABLES = SAMPLES / "ns2/two_flows.tr.xz", SAMPLES / "ns2/two_flows.cwnd.gz"
 
 
-def trace_file(tmp_path, *lines, name="out.tr"):
-    return written(tmp_path, "".join(f"{line}\n" for line in lines), name)
-
-
-def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3.0", fid=1):
-    return f"{event} {t_s} {where} {kind} {size} ------- {fid} {ends} {seq} {seq}"
+def arrival(t_s, seq, source="0.0"):
+    return f"r {t_s} 2 3 tcp 1040 ------- 1 {source} 3.0 {seq} {seq}"
 
 
 GOOD = [arrival(1 + s / 10, s) for s in range(5)]
 
 
-def test_goodput_is_what_the_sinks_say():
-    assert ns2_trace.sniff(EVENTS)
-    observed = ns2_trace.read(EVENTS, NOTHING)
+def test_goodput_is_what_the_sinks_say(read):
+    observed = read(EVENTS)
     assert_sound(observed, "events")
     assert [flow.name for flow in observed.flows] == ["0.0>4.0", "1.0>5.0"]
     assert [flow.total_bytes[-1] for flow in observed.flows] == [298_560, 267_840]
@@ -42,7 +37,7 @@ def test_goodput_is_what_the_sinks_say():
     assert link["forwarded_bytes"].iloc[-1] == pytest.approx(600e3 / 8 * 8, rel=0.02)
 
 
-def test_in_order_and_first_arrivals_against_a_slow_count():
+def test_in_order_and_first_arrivals_against_a_slow_count(read):
     """Line by line, as a sink does it."""
     expected, wanted, arrived = {}, {}, {}
     for line in sample_text(EVENTS).splitlines():
@@ -54,15 +49,15 @@ def test_in_order_and_first_arrivals_against_a_slow_count():
             while (next_one := wanted.setdefault(f"{src}>{dst}", 0)) in have:
                 rows.append((float(t_s), have[next_one]))
                 wanted[f"{src}>{dst}"] += 1
-    for flow in ns2_trace.read(EVENTS, NOTHING).flows:
+    for flow in read(EVENTS).flows:
         times, in_bytes = np.array(expected[flow.name]).T
         for at_s in (1.0, 2.5, 3.33, 4.0, 6.71, 7.9):  # edges of bins
             assert np.interp(at_s, flow.times_s, flow.total_bytes) == in_bytes[times < at_s].sum()
 
 
-def test_out_of_order_waits_and_twice_counts_once(tmp_path):
+def test_out_of_order_waits_and_twice_counts_once(read):
     events = [arrival(t, s) for t, s in ((1.0, 0), (1.1, 2), (1.2, 3), (1.3, 1), (1.4, 2), (1.5, 4), (3.0, 6))]
-    observed = ns2_trace.read(trace_file(tmp_path, *events), NOTHING)
+    observed = read("\n".join(events) + "\n")
     (flow,) = observed.flows
     assert flow.total_bytes[-1] == 5000 and flow.total_received_bytes[-1] == 6000
     assert np.interp(1.25, flow.times_s, flow.total_bytes) == 1000
@@ -70,16 +65,15 @@ def test_out_of_order_waits_and_twice_counts_once(tmp_path):
     assert "0.0>3.0: 1 packets arrived behind one that never did, and are not counted as delivered" in observed.remarks
 
 
-def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
+def test_windows_come_from_variables_alone_or_beside_the_events(read, tmp_path):
     observed = ns2_trace.read(VARIABLES, Sidecar.model_validate({"link": {"payload_bytes": 960}}))
-    assert_sound(observed, "variables")
     assert [flow.total_bytes[-1] for flow in observed.flows] == [311 * 960, 278 * 960]
     folder = tmp_path / "run"
     folder.mkdir()
     for path in (EVENTS, VARIABLES):
         shutil.copy(path, folder)
     assert ns2_trace.sniff(folder)
-    both = ns2_trace.read(folder, NOTHING)
+    both = read(folder)
     assert {file.name for file in both.files} == {EVENTS.name, VARIABLES.name}
     assert [flow.total_bytes[-1] for flow in both.flows] == [298_560, 267_840]
     windows = both.flows[0].windows
@@ -90,14 +84,14 @@ def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
     assert trace.flows["start_s"].tolist() == [0.1, 2.0]
 
 
-def test_addresses_are_no_numbers(tmp_path):
+def test_addresses_are_no_numbers(read):
     """Port 1 and port 10 of a node."""
-    lines = [arrival(1 + s / 10, s, ends=f"0.{port} 3.0") for s in range(5) for port in (1, 10)]
-    names = {flow.name for flow in ns2_trace.read(trace_file(tmp_path, *lines), NOTHING).flows}
-    assert names == {"0.1>3.0", "0.10>3.0"}
+    lines = [arrival(1 + s / 10, s, f"0.{port}") for s in range(5) for port in (1, 10)]
+    assert set(by_name(read("\n".join(lines) + "\n"))) == {"0.1>3.0", "0.10>3.0"}
 
 
-def test_two_simulations_are_refused(tmp_path):
-    trace_file(tmp_path, *GOOD), trace_file(tmp_path, *GOOD, name="other.tr")
+def test_two_simulations_are_refused(read, tmp_path):
+    for name in ("out.tr", "other.tr"):
+        written(tmp_path, "\n".join(GOOD) + "\n", name)
     with pytest.raises(InputError, match="several files of events"):
-        ns2_trace.read(tmp_path, NOTHING)
+        read(tmp_path)

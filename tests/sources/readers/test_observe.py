@@ -1,7 +1,5 @@
 """Each file of a recording to its reader; none is dropped without a word."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

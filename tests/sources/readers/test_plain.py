@@ -12,25 +12,26 @@ from tcpfair.sources.readers import plain
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
-from tests.sources.readers.mutations import assert_sound, refusal
+from tests.sources.readers.edits import NOTHING, SAMPLES, by_name, told
+from tests.sources.readers.mutations import assert_sound
 
 WIDE, LONG, PARQUET = (SAMPLES / "plain" / name for name in ("wide.csv", "long.csv.gz", "long.parquet"))
 
 
-def said(**values):
-    return Sidecar.model_validate(values)
+@pytest.fixture
+def flows(read):
+    """The flows of a table by their names, with what trace.yaml says."""
 
+    def of(text, **stated):
+        observed = read(text, Sidecar.model_validate(stated))
+        assert_sound(observed, text[:40])
+        return by_name(observed)
 
-def flows(tmp_path, text, stated=NOTHING):
-    observed = plain.read(written(tmp_path, text), stated)
-    assert_sound(observed, text[:40])
-    return {flow.name: flow for flow in observed.flows}
+    return of
 
 
 @pytest.mark.parametrize(("path", "names"), [(WIDE, ["flow1", "flow2"]), (LONG, ["1", "2"]), (PARQUET, ["1", "2"])])
 def test_samples_give_the_bytes_that_awk_counted(path, names):
-    assert plain.sniff(path)
     observed = plain.read(path, NOTHING)
     assert [flow.name for flow in observed.flows] == names
     assert [flow.total_bytes[-1] for flow in observed.flows] == pytest.approx([298_560, 267_840], abs=1)
@@ -82,64 +83,63 @@ def test_names_that_are_nothing_to_us(name):
     assert meaning(name) is None
 
 
-def test_intervals_end_at_their_times(tmp_path):
-    flow = flows(tmp_path, "time_s,flow,bytes\n1,a,1000\n2,a,1500\n3,a,5\n")["a"]
+def test_intervals_end_at_their_times(flows):
+    flow = flows("time_s,flow,bytes\n1,a,1000\n2,a,1500\n3,a,5\n")["a"]
     np.testing.assert_allclose(flow.times_s, [0, 1, 2, 3])
     np.testing.assert_allclose(flow.total_bytes, [0, 1000, 2500, 2505])
     assert flow.interval_s == 1 and flow.clock_s is None and flow.offset_s == 0
 
 
-def test_rates_are_bits_and_rows_of_zero_before_the_first_bytes_are_no_starvation(tmp_path):
-    both = flows(tmp_path, "time,flow1_mbps,flow2_mbps\n1,8,0\n2,8,0\n3,8,4\n4,8,\n5,8,4\n")
+def test_rates_are_bits_and_rows_of_zero_before_the_first_bytes_are_no_starvation(flows):
+    both = flows("time,flow1_mbps,flow2_mbps\n1,8,0\n2,8,0\n3,8,4\n4,8,\n5,8,4\n")
     assert both["flow1"].total_bytes[-1] == 5e6
     late = both["flow2"]
     assert late.start_s == 2 and late.offset_s == 2 and late.gaps_s == ((3, 4),) and late.total_bytes[-1] == 1e6
 
 
-def test_lost_rows_are_a_gap_and_uneven_intervals_are_not(tmp_path):
-    lost = flows(tmp_path, "t_s,rate_kbps\n1,8\n2,8\n3,8\n4,8\n9,8\n10,8\n11,8\n")["flow1"]
+def test_lost_rows_are_a_gap_and_uneven_intervals_are_not(flows):
+    lost = flows("t_s,rate_kbps\n1,8\n2,8\n3,8\n4,8\n9,8\n10,8\n11,8\n")["flow1"]
     assert lost.gaps_s == ((4, 8),) and lost.total_bytes[-1] == 7000
-    uneven = flows(tmp_path, "t_s,rate_kbps\n1,8\n2,8\n3.5,8\n7,8\n7.7,8\n9,8\n12,8\n")["flow1"]
+    uneven = flows("t_s,rate_kbps\n1,8\n2,8\n3.5,8\n7,8\n7.7,8\n9,8\n12,8\n")["flow1"]
     assert uneven.gaps_s == () and uneven.total_bytes[-1] == pytest.approx(1000 * (12 - uneven.times_s[0]))
 
 
-def test_semicolons_with_decimal_commas_tabs_comments_and_windows_ends(tmp_path):
-    assert flows(tmp_path, "time;rate_kbps\r\n1,5;8,5\r\n2,5;9,5\r\n")["flow1"].total_bytes[-1] == 2250
-    assert flows(tmp_path, "# by hand\n# t_s\tbytes\n1\t5\n2\t6\n")["flow1"].total_bytes[-1] == 11
+def test_semicolons_with_decimal_commas_tabs_comments_and_windows_ends(flows):
+    assert flows("time;rate_kbps\r\n1,5;8,5\r\n2,5;9,5\r\n")["flow1"].total_bytes[-1] == 2250
+    assert flows("# by hand\n# t_s\tbytes\n1\t5\n2\t6\n")["flow1"].total_bytes[-1] == 11
 
 
-def test_wall_clocks_in_any_unit_and_as_text(tmp_path):
+def test_wall_clocks_in_any_unit_and_as_text(flows):
     for times in (
         ("1714521600.5", "1714521601.5"),
         ("1714521600500", "1714521601500"),
         ("2024-05-01T00:00:00.5Z", "2024-05-01 00:00:01.5Z"),
     ):
-        flow = flows(tmp_path, f"timestamp,bytes\n{times[0]},5\n{times[1]},9\n")["flow1"]
+        flow = flows(f"timestamp,bytes\n{times[0]},5\n{times[1]},9\n")["flow1"]
         assert flow.clock_s == pytest.approx(1714521599.5) and flow.total_bytes[-1] == 14
 
 
-def test_units_that_another_column_tells(tmp_path):
-    flow = flows(tmp_path, "time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
+def test_units_that_another_column_tells(read, flows, tmp_path):
+    flow = flows("time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
     assert flow.total_bytes[-1] == 3.25e6
-    observed = plain.read(tmp_path / "recording", NOTHING)
-    assert any("rate: in Mbps, by comparison with the bytes" in remark for remark in observed.remarks)
+    assert "rate: in Mbps, by comparison with the bytes" in told(read(tmp_path / "recording"))
 
 
-def test_a_trace_yaml_says_what_names_do_not(tmp_path):
-    stated = said(columns={"time": "a", "rate": "b", "flow": "who"}, units={"rate": "kBps", "time": "ms"})
-    flow = flows(tmp_path, "a,b,who\n1000,8,x y\n2000,8,x y\n", stated)["x y"]
+def test_a_trace_yaml_says_what_names_do_not(flows):
+    stated = {"columns": {"time": "a", "rate": "b", "flow": "who"}, "units": {"rate": "kBps", "time": "ms"}}
+    flow = flows("a,b,who\n1000,8,x y\n2000,8,x y\n", **stated)["x y"]
     assert flow.total_bytes[-1] == 16_000 and flow.interval_s == 1
-    both = flows(tmp_path, "time,flow1,flow2\n1,2,3\n2,2,3\n", said(units={"rate": "Mbps"}))
+    both = flows("time,flow1,flow2\n1,2,3\n2,2,3\n", units={"rate": "Mbps"})
     assert both["flow2"].total_bytes[-1] == 750_000
 
 
-def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(tmp_path):
+def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(read, flows, tmp_path):
     text = "t_s,bytes,cwnd_bytes,rtt_ms\n1,10,14480,20\n2,10,28960,25\n"
-    windows = flows(tmp_path, text)["flow1"].windows
+    windows = flows(text)["flow1"].windows
     assert windows["cwnd_pkts"].tolist() == [10, 20] and windows["srtt_s"].tolist() == [0.02, 0.025]
-    flow = flows(tmp_path, text.replace("cwnd_bytes", "cwnd"))["flow1"]
+    flow = flows(text.replace("cwnd_bytes", "cwnd"))["flow1"]
     assert flow.windows["cwnd_pkts"].isna().all()
-    assert "units.cwnd" in " ".join(plain.read(tmp_path / "recording", NOTHING).remarks)
+    assert "units.cwnd" in told(read(tmp_path / "recording"))
 
 
 ROWS = "1,a,1000\n2,a,1500\n3,a,500\n"
@@ -228,19 +228,18 @@ OPEN = {
 
 
 @pytest.mark.parametrize("what", OPEN)
-def test_what_is_open_is_refused_with_the_line_that_decides_it(tmp_path, what):
+def test_what_is_open_is_refused_with_the_line_that_decides_it(flows, refused, what):
     text, line, names = OPEN[what]
-    assert f"`{line}`" in refusal(plain, written(tmp_path, text))
-    assert list(flows(tmp_path, text, said(**yaml.safe_load(line)))) == names
+    assert f"`{line}`" in refused(text)
+    assert list(flows(text, **yaml.safe_load(line))) == names
 
 
-def test_a_total_counts_its_first_interval_or_not_as_is_said(tmp_path):
+def test_a_total_counts_its_first_interval_or_not_as_is_said(flows):
     text, _, _ = OPEN["a total that begins with its largest interval"]
     for from_zero, total in ((True, 12_000), (False, 3000)):
-        stated = said(columns={"total_from_zero": from_zero})
-        assert flows(tmp_path, text, stated)["flow1"].total_bytes[-1] == total
+        assert flows(text, columns={"total_from_zero": from_zero})["flow1"].total_bytes[-1] == total
     with_bytes = _rows("time_s,bytes,total_bytes", (1, 9000, 9000), (2, 1000, 10_000), (3, 1000, 11_000))
-    assert flows(tmp_path, with_bytes)["flow1"].total_bytes[-1] == 11_000
+    assert flows(with_bytes)["flow1"].total_bytes[-1] == 11_000
 
 
 RIGHT = {
@@ -255,30 +254,29 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("what", RIGHT)
-def test_right_tables_are_not_asked_about(tmp_path, what):
-    assert flows(tmp_path, RIGHT[what])
+def test_right_tables_are_not_asked_about(flows, what):
+    assert flows(RIGHT[what])
 
 
 @pytest.mark.parametrize("what", CONTRADICTIONS)
-def test_contradictions_are_one_line(tmp_path, what):
+def test_contradictions_are_one_line(refused, what):
     text, message = CONTRADICTIONS[what]
-    assert message in refusal(plain, written(tmp_path, text))
+    assert message in refused(text)
 
 
-def test_a_trace_yaml_that_does_not_fit_names_its_field(tmp_path):
-    path = written(tmp_path, "time_s,bytes\n1,5\n2,6\n")
-    missing = refusal(plain, path, said(columns={"rate": "speed"}))
+def test_a_trace_yaml_that_does_not_fit_names_its_field(refused):
+    text = "time_s,bytes\n1,5\n2,6\n"
+    missing = refused(text, Sidecar(columns={"rate": "speed"}))
     assert "columns.rate: no column 'speed'; there are 'time_s', 'bytes'" in missing
-    assert "interval_s: 0.001; check units.time" in refusal(plain, path, said(interval_s=0.001))
+    assert "interval_s: 0.001; check units.time" in refused(text, Sidecar(interval_s=0.001))
 
 
-def test_damaged_parquet_is_one_line(tmp_path):
-    path = written(tmp_path, PARQUET.read_bytes()[:3000])
-    assert plain.sniff(path)
-    assert "damaged Parquet" in refusal(plain, path)
+def test_damaged_parquet_is_one_line(refused, tmp_path):
+    assert "damaged Parquet" in refused(PARQUET.read_bytes()[:3000])
+    assert plain.sniff(tmp_path / "recording")
 
 
-def test_more_readings_than_memory_are_refused(tmp_path, monkeypatch):
+def test_more_readings_than_memory_are_refused(refused, monkeypatch):
     monkeypatch.setattr(plain.readings, "MAX_READINGS", 10)
     for path in (LONG, PARQUET):
-        assert "10" in refusal(plain, path)
+        assert "10" in refused(path)

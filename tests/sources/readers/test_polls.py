@@ -101,22 +101,20 @@ def test_shipped_example_has_the_w_max_that_it_had():
 # --- memory --------------------------------------------------------------------------------------------------------------
 
 
-def store_of(n_polls, n_sockets, tmp_path, changes=()):
-    store = polls.PollStore(tmp_path / "log", polls.Clock(is_wall=True))
-    numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(n_sockets)]
+def store_of(n_polls, changes=()):
+    store = polls.PollStore(Path("log"), polls.Clock(is_wall=True))
+    numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(3)]
     for poll in range(n_polls):
         store.polls([poll / 10])
         ssthresh = sum(poll >= change for change in changes)
-        rows = pd.DataFrame(
-            {"socket": numbers, "poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
-        )
-        store.add(rows)
+        rows = {"socket": numbers, "poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
+        store.add(pd.DataFrame(rows))
     return store
 
 
-def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, monkeypatch):
+def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(monkeypatch):
     monkeypatch.setattr(polls, "MAX_ROWS", 1000)
-    store = store_of(2000, 3, tmp_path, changes=(777, 1501))
+    store = store_of(2000, changes=(777, 1501))
     assert store.bin_s > 0
     for rows in map(store.rows, store.sockets.values()):
         assert 100 < len(rows["poll"]) < 700
@@ -125,8 +123,8 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
         assert np.diff(rows["poll"]).max() <= 64
 
 
-def test_nothing_is_thinned_without_need(tmp_path):
-    store = store_of(50, 3, tmp_path)
+def test_nothing_is_thinned_without_need():
+    store = store_of(50)
     assert [len(store.rows(socket)) for socket in store.sockets.values()] == [50, 50, 50]
     assert store.bin_s == 0
 
@@ -134,10 +132,10 @@ def test_nothing_is_thinned_without_need(tmp_path):
 @pytest.mark.parametrize(
     ("limit", "says"), [("MAX_SOCKETS", "more than 2 sockets"), ("MAX_POLLS", "more than 2 polls")]
 )
-def test_limits(tmp_path, monkeypatch, limit, says):
+def test_limits(monkeypatch, limit, says):
     monkeypatch.setattr(polls, limit, 2)
     with pytest.raises(InputError, match=says):
-        store_of(3, 3, tmp_path)
+        store_of(3)
 
 
 # --- names and identity -----------------------------------------------------------------------------------------------------
@@ -168,22 +166,23 @@ def test_ports_alone_are_no_identity():
 T_S = 100 + np.arange(5) / 10
 
 
-def began(values, busy_ms=None, before_s=None, rtt_s=RTT_S):
-    times_s, totals = polls._from_first_data(
-        T_S, np.array(values), np.zeros(5) if busy_ms is None else np.array(busy_ms), rtt_s, before_s
-    )
+DATA = (1, 38, 50_038, 60_038, 70_038)  # iperf3's cookie was acknowledged by the second poll
+
+
+def began(values=DATA, busy_ms=(0,) * 5, before_s=None, rtt_s=RTT_S):
+    times_s, totals = polls._from_first_data(T_S, np.array(values), np.array(busy_ms), rtt_s, before_s)
     assert (np.diff(times_s) > 0).all() and totals[0] == 0 and (np.diff(totals) >= 0).all()
     return (times_s - 100).round(6).tolist(), totals.tolist()
 
 
 def test_a_flow_begins_a_round_trip_before_its_first_data_are_acknowledged():
     # idle until 0.1 s with iperf3's cookie acknowledged; data between 0.1 and 0.2 s, midway as nothing says more
-    assert began([1, 38, 50_038, 60_038, 70_038]) == ([0.1, 0.15, 0.2, 0.3, 0.4], [0, 0, 50_000, 60_000, 70_000])
+    assert began() == ([0.1, 0.15, 0.2, 0.3, 0.4], [0, 0, 50_000, 60_000, 70_000])
 
 
 def test_the_time_with_data_in_flight_says_when_data_began():
     # at 0.2 s for 0.12 s, of which a round trip was the cookie's: data since 0.13 s, acknowledged since 0.18 s
-    times_s, totals = began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 60, 120, 220, 320])
+    times_s, totals = began(busy_ms=[0, 60, 120, 220, 320])
     assert (times_s, totals[:3]) == ([0.13, 0.18, 0.2, 0.3, 0.4], [0, 0, 50_000])
     # without a cookie all of it was data's
     assert began([1, 1, 50_001, 60_001, 70_001], busy_ms=[0, 20, 120, 220, 320])[0][:2] == [0.08, 0.13]
@@ -192,7 +191,7 @@ def test_the_time_with_data_in_flight_says_when_data_began():
 @pytest.mark.parametrize(("busy_ms", "begin_s"), [(10, 0.15), (9_000, 0.05)])
 def test_what_polls_saw_bounds_what_the_kernel_counts(busy_ms, begin_s):
     """Nothing was acknowledged at 0.1 s, something at 0.2 s."""
-    assert began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 0, busy_ms, busy_ms, busy_ms])[0][0] == begin_s
+    assert began(busy_ms=[0, 0, busy_ms, busy_ms, busy_ms])[0][0] == begin_s
 
 
 def test_a_connection_that_an_earlier_poll_did_not_show_began_after_it():
@@ -204,15 +203,14 @@ def test_a_connection_that_an_earlier_poll_did_not_show_began_after_it():
 
 
 def test_no_flow_begins_before_a_poll_that_did_not_show_it_nor_an_absurd_time_ago():
-    values = [1, 38, 50_038, 60_038, 70_038]
-    assert began(values, rtt_s=0.3, before_s=99.9)[0][:3] == [-0.1, 0.15, 0.2]
-    assert began(values, rtt_s=4000.0)[0][0] == pytest.approx(0.15 - 4)
+    assert began(rtt_s=0.3, before_s=99.9)[0][:3] == [-0.1, 0.15, 0.2]
+    assert began(rtt_s=4000.0)[0][0] == pytest.approx(0.15 - 4)
 
 
 @pytest.mark.parametrize("rtt_s", [0.0, 2e-6, np.nan])
 def test_a_path_without_delay_needs_no_round_trip(rtt_s):
-    assert began([1, 38, 50_038, 60_038, 70_038], rtt_s=rtt_s)[0][-4:] == pytest.approx([0.15, 0.2, 0.3, 0.4], abs=1e-5)
-    times_s, _ = began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 0, 1, 1, 1], rtt_s=rtt_s)
+    assert began(rtt_s=rtt_s)[0][-4:] == pytest.approx([0.15, 0.2, 0.3, 0.4], abs=1e-5)
+    times_s, _ = began(busy_ms=[0, 0, 1, 1, 1], rtt_s=rtt_s)
     assert times_s == [0.199, 0.2, 0.3, 0.4]
 
 

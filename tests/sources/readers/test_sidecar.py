@@ -1,9 +1,5 @@
 """trace.yaml: what a person says of a recording, and one line for what cannot be."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from tcpfair.errors import InputError
@@ -52,7 +48,7 @@ def test_what_is_said_of_a_flow_and_of_one_that_is_not_listed():
 def test_what_cannot_be_is_one_line(tmp_path, text, says):
     (tmp_path / "trace.yaml").write_text(text)
     with pytest.raises(InputError, match=says) as caught:
-        load_sidecar(Path(tmp_path))
+        load_sidecar(tmp_path)
     assert "trace.yaml" in str(caught.value)
 
 

@@ -1,5 +1,7 @@
 """TCP_INFO polls: the sample is the first 8 s of a CUBIC flow alone on 100 Mb/s, 50 ms, with its control connection."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,7 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
-from tests.sources.readers.mutations import refusal
+from tests.sources.readers.edits import SAMPLES, by_name, told, written
 
 SAMPLE = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
@@ -99,7 +100,7 @@ def test_cubic_forgets_w_max_after_a_timeout(tmp_path):
     assert events[events["kind"] == "rto"]["w_max"].isna().all()
 
 
-def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
+def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(refused, tmp_path):
     path = polls_file(tmp_path, [(0, 10, 50, 0), (0, 10, 50, 0), (0, 20, 50, 0), (0, 30, 50, 0)])
     text = path.read_text().replace(",1000\n", ",38\n")  # by the second poll the cookie alone has been sent
     early = text.replace("100.0,5000,reno", "100.0,5000,cubic").replace("100.1,5000,reno", "100.1,5000,cubic")
@@ -108,21 +109,21 @@ def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
     assert run.flows["cc"].tolist() == ["reno"]
     assert run.samples["delivered_bytes"].tolist() == [1000]
     path.write_text(early.replace(",38\n", ",39\n"))
-    assert "cc: changes after data were sent" in refusal(tcp_info, path)
+    assert "cc: changes after data were sent" in refused(path)
 
 
 # --- several sockets --------------------------------------------------------------------------------------------------
 
 
-def several(tmp_path, sockets, n=10, header=HEADER):
+def several(sockets, header=HEADER):
     """A CSV of {columns after t: bytes a poll}, polled every 0.1 s."""
-    rows = [f"{100 + i / 10:.1f},{columns.format(i * step)}" for i in range(n) for columns, step in sockets.items()]
-    return written(tmp_path, header + "\n".join(rows) + "\n")
+    rows = (f"{100 + i / 10:.1f},{columns.format(i * step)}\n" for i in range(10) for columns, step in sockets.items())
+    return header + "".join(rows)
 
 
-def test_every_connection_with_data_is_a_flow():
+def test_every_connection_with_data_is_a_flow(read):
     """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
-    flows = {flow.name: flow for flow in tcp_info.read(THREE, NOTHING).flows}
+    flows = by_name(read(THREE))
     assert sorted(flows) == ["40001", "40002", "40005"]
     got = [flows[name].total_bytes[-1] for name in sorted(flows)]
     assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
@@ -140,15 +141,14 @@ def test_every_connection_with_data_is_a_flow():
         assert flow.rtt_s == own["min_rtt_us"].min() / 1e6
 
 
-def test_control_connections_are_left_out_and_named():
-    observed = tcp_info.read(THREE, NOTHING)
-    assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
+def test_control_connections_are_left_out_and_named(read):
+    assert re.search(r"40000 \(.*40003 \(", told(read(THREE)))
     said = Sidecar(flows=[SaidFlow(flow="40000")])
-    assert "40000" in [flow.name for flow in tcp_info.read(THREE, said).flows]
+    assert "40000" in by_name(read(THREE, said))
 
 
 @pytest.mark.parametrize(("counter", "begin_s"), [("bytes_acked", 100.23), ("bytes_received", 100.20)])
-def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
+def test_time_with_data_in_flight_is_the_senders(read, counter, begin_s):
     """RTT 50 ms. A sender had data in flight for 70 ms at 0.3 s; a receiver had its cookie's."""
     other = {"bytes_acked": "bytes_received", "bytes_received": "bytes_acked"}[counter]
     header = HEADER.rstrip().replace("bytes_acked", f"{counter},{other},busy_us") + "\n"
@@ -156,43 +156,41 @@ def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
     rows = [
         f"{100 + i / 10:.1f},5000,cubic,0,10,50,50000,50000,0,{n},1,{70_000 * (n > 1)}" for i, n in enumerate(counted)
     ]
-    (flow,) = tcp_info.read(written(tmp_path, header + "\n".join(rows) + "\n"), NOTHING).flows
+    (flow,) = read(header + "\n".join(rows) + "\n").flows
     assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
     assert flow.name == "5000"  # without addresses all that is known of either end
 
 
-def test_a_starved_flow_is_none(tmp_path):
+def test_a_starved_flow_is_none(read):
     """Under a hundredth of the other's bytes, but more than control connections have."""
     rows = {
         "5000,cubic,0,10,50,50000,50000,0,{}": 100_000_000,
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), NOTHING).flows] == ["5000", "5001"]
+    assert list(by_name(read(several(rows)))) == ["5000", "5001"]
 
 
 @pytest.mark.parametrize(
     ("host", "from_row", "is_flow"), [("10.0.0.1", 0, False), ("10.0.0.3", 0, True), ("10.0.0.1", 3, True)]
 )
-def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(tmp_path, host, from_row, is_flow):
+def test_a_control_connection_is_between_the_same_hosts_and_not_the_younger(read, host, from_row, is_flow):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport")
     small = f"{host},4001,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{{}}"
     large = "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{}"
-    path = several(tmp_path, {large: 100_000_000, small: 50_000}, header=header)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row))
-    flows = [flow.name for flow in tcp_info.read(path, NOTHING).flows]
-    assert flows == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
+    lines = several({large: 100_000_000, small: 50_000}, header).splitlines(keepends=True)
+    text = "".join(line for i, line in enumerate(lines) if ",4001," not in line or i > 2 * from_row)
+    assert list(by_name(read(text))) == ["10.0.0.1:4000", *[f"{host}:4001"] * is_flow]
 
 
-def test_addresses_and_both_ends(tmp_path):
+def test_addresses_and_both_ends(read):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport").replace("acked", "acked,bytes_received")
     rows = {
         "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{},0": 100_000,
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), NOTHING).flows}
+    flows = by_name(read(several(rows, header)))
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
@@ -201,10 +199,8 @@ def test_addresses_and_both_ends(tmp_path):
 
 
 def test_a_folder_of_files_is_one_run(tmp_path):
-    (tmp_path / "run").mkdir()
     for port, step in ((5000, 100_000), (6000, 70_000)):
-        path = several(tmp_path, {f"{port},reno,0,10,50,50000,50000,0,{{}}": step})
-        path.rename(tmp_path / "run" / f"s{port}.csv")
-    run = read_any(tmp_path / "run")
+        written(tmp_path, several({f"{port},reno,0,10,50,50000,50000,0,{{}}": step}), f"s{port}.csv")
+    run = read_any(tmp_path)
     assert run.flows["cc"].tolist() == ["reno", "reno"]
     assert run.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [900_000, 630_000]

@@ -9,16 +9,12 @@ import re
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import tcp_info, tcp_probe
+from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
+from tests.sources.readers.edits import NOTHING, SAMPLES, by_name, sample_text, told
 
 SAMPLE = SAMPLES / "tcp_probe" / "perf_script.txt.xz"
 FLOWS = ["192.0.2.1:40001", "192.0.2.1:40002", "192.0.2.1:40005"]
-
-
-def read(path, said=None):
-    return tcp_probe.read(path, said or NOTHING)
 
 
 def event(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000, ends="src=10.0.0.1:4000 dest=10.0.0.2:5201"):
@@ -36,8 +32,8 @@ def module(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000):
     )
 
 
-def lines_of(form, n=100, step=14_480, **more):
-    return [form(5 + i / 50, 1000 + i * step, **more) for i in range(n)]
+def lines_of(form, **more):
+    return [form(5 + i / 50, 1000 + i * 14_480, **more) for i in range(100)]
 
 
 def text_of(lines):
@@ -47,9 +43,9 @@ def text_of(lines):
 # --- what perf wrote -------------------------------------------------------------------------------------------------
 
 
-def test_bytes_are_the_progress_of_snd_una():
+def test_bytes_are_the_progress_of_snd_una(read):
     text = sample_text(SAMPLE)
-    flows = {flow.name: flow for flow in read(SAMPLE).flows}
+    flows = by_name(read(SAMPLE))
     assert sorted(flows) == FLOWS
     for name, flow in flows.items():
         shown = re.findall(rf" (\d+\.\d+): tcp:tcp_probe: src={name} .* snd_una=(\S+) ", text)
@@ -62,9 +58,8 @@ def test_bytes_are_the_progress_of_snd_una():
     assert starts_s == pytest.approx([0, 0.002, 3.097], abs=0.012)
 
 
-def test_losses_and_goodput_are_those_that_tcp_info_tells():
-    probed = {flow.name: flow for flow in read(SAMPLE).flows}
-    polled = {flow.name: flow for flow in tcp_info.read(SAMPLES / "tcp_info/three_flows.csv.gz", NOTHING).flows}
+def test_losses_and_goodput_are_those_that_tcp_info_tells(read):
+    probed, polled = by_name(read(SAMPLE)), by_name(tcp_info.read(SAMPLES / "tcp_info/three_flows.csv.gz", NOTHING))
     shift_s = 0.075  # the first poll of TCP_INFO comes so much after the first packet
     for name, port in (("192.0.2.1:40001", "40001"), ("192.0.2.1:40002", "40002")):
         mine, its = probed[name], polled[port]
@@ -83,37 +78,37 @@ def test_losses_and_goodput_are_those_that_tcp_info_tells():
 # --- forms -------------------------------------------------------------------------------------------------------------
 
 
-def test_snd_una_wraps(tmp_path):
+def test_snd_una_wraps(read):
     for form in (event, module):
         lines = [form(5 + i / 50, 2**32 - 200_000 + i * 14_480) for i in range(100)]
-        (flow,) = read(written(tmp_path, text_of(lines))).flows
+        (flow,) = read(text_of(lines)).flows
         assert flow.total_bytes[-1] == 99 * 14_480
 
 
-def test_other_events_and_receivers_are_left_out(tmp_path):
+def test_other_events_and_receivers_are_left_out(read):
     receiver = "src=10.0.0.2:5201 dest=10.0.0.1:4000"
     lines = ["# tracer: nop", "#", "cpus=2", "CPU:1 [LOST 12 EVENTS]"]
     for i, line in enumerate(lines_of(event)):
         lines += [line, event(5 + i / 50, 77, ends=receiver), "  x-1 [000] 5.0: sched_switch: prev_comm=tcp_probe"]
-    observed = read(written(tmp_path, text_of(lines)))
+    observed = read(text_of(lines))
     assert [flow.name for flow in observed.flows] == ["10.0.0.1:4000"]
-    assert any("receivers" in remark for remark in observed.remarks)
-    assert any("lost 12 events" in remark for remark in observed.remarks)
+    assert "receivers" in told(observed)
+    assert "lost 12 events" in told(observed)
 
 
-def test_first_version_of_the_tracepoint(tmp_path):
+def test_first_version_of_the_tracepoint(read):
     text = text_of(lines_of(event)).replace("family=AF_INET ", "").replace(" skbaddr=0x1 skaddr=0x2", "")
     text = text.replace("data_len", "length").replace(" sock_cookie=1f", "")
-    assert read(written(tmp_path, text)).flows[0].total_bytes[-1] == 99 * 14_480
+    assert read(text).flows[0].total_bytes[-1] == 99 * 14_480
 
 
-def test_srtt_of_the_module_is_left_out_when_it_may_be_jiffies(tmp_path):
-    (flow,) = read(written(tmp_path, text_of(lines_of(module)))).flows
+def test_srtt_of_the_module_is_left_out_when_it_may_be_jiffies(read):
+    (flow,) = read(text_of(lines_of(module))).flows
     assert flow.rtt_s == 0.05
-    observed = read(written(tmp_path, text_of(lines_of(module, srtt=50))))
+    observed = read(text_of(lines_of(module, srtt=50)))
     assert np.isnan(observed.flows[0].rtt_s)
     assert observed.flows[0].windows["srtt_s"].isna().all()
-    assert any("jiffies" in remark for remark in observed.remarks)
+    assert "jiffies" in told(observed)
 
 
 def losing(form):
@@ -129,9 +124,9 @@ def losing(form):
 
 
 @pytest.mark.parametrize("form", [event, module])
-def test_events_without_states(tmp_path, form):
+def test_events_without_states(read, form):
     said = Sidecar(flows=[SaidFlow(flow="10.0.0.1:4000", protocol="cubic")])
-    (flow,) = read(written(tmp_path, text_of(losing(form))), said).flows
+    (flow,) = read(text_of(losing(form)), said).flows
     assert flow.cc == "cubic"
     cuts = flow.events[flow.events["kind"] != "recovery_end"]
     assert cuts["kind"].tolist() == ["loss", "loss", "rto"]
@@ -141,21 +136,21 @@ def test_events_without_states(tmp_path, form):
     assert flow.windows["ssthresh_pkts"].tolist()[2:5] == [100, 100, 100]
 
 
-def test_the_algorithm_is_not_told(tmp_path):
-    (flow,) = read(written(tmp_path, text_of(losing(event)))).flows
+def test_the_algorithm_is_not_told(read):
+    (flow,) = read(text_of(losing(event))).flows
     assert flow.cc == "unknown"
     assert flow.events["w_max"].isna().all()
 
 
-def test_of_the_lines_of_ten_milliseconds_the_last_is_kept(tmp_path):
+def test_of_the_lines_of_ten_milliseconds_the_last_is_kept(read):
     lines = [event(5 + i / 10_000, 1000 + i * 1448, cwnd=10 + i) for i in range(10_000)]
-    (flow,) = read(written(tmp_path, text_of(lines))).flows
+    (flow,) = read(text_of(lines)).flows
     assert 100 <= len(flow.times_s) <= 104
     assert flow.total_bytes[-1] == 9999 * 1448
 
 
-def test_a_cut_line_is_left_out_and_said(tmp_path):
+def test_a_cut_line_is_left_out_and_said(read):
     text = text_of(lines_of(event))
-    observed = read(written(tmp_path, text[:-60]))
+    observed = read(text[:-60])
     assert observed.flows[0].total_bytes[-1] == 98 * 14_480
-    assert any("ends within a line" in remark for remark in observed.remarks)
+    assert "ends within a line" in told(observed)

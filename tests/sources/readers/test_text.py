@@ -6,6 +6,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.text import check_increasing, head, located, read_csv, read_json, read_text
+from tests.sources.readers.edits import written
 
 TEXT = "t,n\n" + "".join(f"{i}.5,{i * i}\n" for i in range(500))
 COLUMNS = {"t": ("float64", 0, 1000), "n": ("int64", 0, 250_000)}
@@ -13,9 +14,7 @@ COLUMNS = {"t": ("float64", 0, 1000), "n": ("int64", 0, 250_000)}
 
 @pytest.fixture
 def packed(tmp_path):
-    path = tmp_path / "table.csv.gz"
-    path.write_bytes(gzip.compress(TEXT.encode(), mtime=0))
-    return path
+    return written(tmp_path, gzip.compress(TEXT.encode(), mtime=0), "table.csv.gz")
 
 
 def test_gzip_is_told_by_its_bytes_not_by_its_name(tmp_path, packed):
@@ -48,18 +47,15 @@ def test_missing_file_and_folder_are_refused(tmp_path):
 
 
 def test_binary_is_refused(tmp_path):
-    path = tmp_path / "picture.json"
-    path.write_bytes(b"ab\xff\xfe")
+    path = written(tmp_path, b"ab\xff\xfe", "picture.json")
     with pytest.raises(InputError, match=r"picture\.json: not text \(byte 2 is not UTF-8\)"):
         read_text(path)
 
 
 @pytest.mark.parametrize("text", ['{"a": [1, 2', "", "[" * 100_000, '{"a": ' + "9" * 5000 + "}", "[1]"])
 def test_anything_but_one_json_object_is_refused(tmp_path, text):
-    path = tmp_path / "x.json"
-    path.write_text(text)
     with pytest.raises(InputError, match=r"x\.json: "):
-        read_json(path)
+        read_json(written(tmp_path, text, "x.json"))
 
 
 def test_csv_keeps_the_named_columns_with_their_types(packed):
@@ -86,17 +82,13 @@ def test_csv_keeps_the_named_columns_with_their_types(packed):
     ],
 )
 def test_csv_of_other_shape_is_refused(tmp_path, text, names):
-    path = tmp_path / "x.csv"
-    path.write_text(text)
     with pytest.raises(InputError, match=rf"x\.csv: .*{names}"):
-        read_csv(path, COLUMNS)
+        read_csv(written(tmp_path, text, "x.csv"), COLUMNS)
 
 
 def test_clock_must_increase_and_counter_must_not_decrease(tmp_path):
-    path = tmp_path / "x.csv"
     for text, column in (("t,n\n1,2\n1,3\n", "t"), ("t,n\n1,2\n2,1\n", "n")):
-        path.write_text(text)
-        table = read_csv(path, COLUMNS)
+        table = read_csv(written(tmp_path, text), COLUMNS)
         with pytest.raises(InputError, match=f"^{column}: "):
             check_increasing(table, "t", ("n",))
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import pcap, tshark
+from tcpfair.sources.readers import pcap
 from tests.sources.readers import captures
 from tests.sources.readers.captures import MSS, RECEIVER, START_S, bulk
-from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
+from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, told
 
 RELATIVE = SAMPLES / "tshark" / "two_flows_4s.csv.xz"  # comma, relative sequence numbers, wall clock
 RAW = SAMPLES / "tshark" / "two_flows_4s.tsv.gz"  # tab, quoted, raw sequence numbers, no wall clock
@@ -33,17 +33,9 @@ def table(segments=WHOLE, separator=",", quote="", columns=COLUMNS):
     return "\n".join([separator.join(columns), *lines]) + "\n"
 
 
-@pytest.fixture
-def read(tmp_path):
-    def of(text):
-        return tshark.read(written(tmp_path, text), NOTHING)
-
-    return of
-
-
 @pytest.mark.parametrize("path", [RELATIVE, RAW], ids=lambda path: path.name)
-def test_a_table_gives_the_flows_of_its_capture(path):
-    whole, found = pcap.read(CAPTURE, NOTHING), tshark.read(path, NOTHING)
+def test_a_table_gives_the_flows_of_its_capture(read, path):
+    whole, found = pcap.read(CAPTURE, NOTHING), read(path)
     for before, after in zip(whole.flows, found.flows, strict=True):
         assert after.name == before.name
         np.testing.assert_allclose(after.times_s, before.times_s, atol=1e-6)
@@ -55,8 +47,8 @@ def test_a_table_gives_the_flows_of_its_capture(path):
     assert clocks_s == ([None] * 2 if path == RAW else pytest.approx([946_684_800.764986] * 2, abs=1e-6))
 
 
-def test_without_wall_clock_flows_keep_their_offsets():
-    first, second = tshark.read(RAW, NOTHING).flows
+def test_without_wall_clock_flows_keep_their_offsets(read):
+    first, second = read(RAW).flows
     assert second.start_s - first.start_s == pytest.approx(0.060921, abs=1e-5)
     assert (first.offset_s, second.offset_s) == (0, pytest.approx(0.060921, abs=1e-5))
 
@@ -78,12 +70,12 @@ def test_rows_of_other_protocols_are_counted(read):
     udp = "1700000000.0,10.0.0.1,10.0.0.9,,,,,,\n"
     observed = read(table() + udp + udp)
     assert observed.flows[0].total_bytes[-1] == 200 * MSS
-    assert any("2 packets without IP or TCP" in remark for remark in observed.remarks)
+    assert "2 packets without IP or TCP" in told(observed)
 
 
 def test_headers_within_headers_are_passed_over(read):
     observed = read(table(separator="\t") + "1700000001.0\t10.0.0.1,1.1.1.1\t10.0.0.2,2.2.2.2\t1\t2\t1\t1\t0\t0x0010\n")
-    assert any("are skipped" in remark for remark in observed.remarks)
+    assert "are skipped" in told(observed)
     assert observed.flows[0].total_bytes[-1] == 200 * MSS
 
 
@@ -94,7 +86,7 @@ def test_columns_in_another_order_and_more_of_them(read):
 
 def test_a_cut_last_line_is_said(read):
     observed = read(table()[:-5])
-    assert any("cut within its last line" in remark for remark in observed.remarks)
+    assert "cut within its last line" in told(observed)
 
 
 def test_a_flow_that_a_damaged_handshake_hides_is_named(read):
@@ -106,4 +98,4 @@ def test_a_flow_that_a_damaged_handshake_hides_is_named(read):
     lines[number] = lines[number].replace(seq, str(8 * int(seq)))
     observed = read("".join(lines))
     assert len(observed.flows) == 1
-    assert any("no ACK advanced beyond their beginning (192.0.2.1:40001" in remark for remark in observed.remarks)
+    assert "no ACK advanced beyond their beginning (192.0.2.1:40001" in told(observed)

@@ -1,12 +1,11 @@
 """What no reader recognises is refused with the tool that it is probably of, and a table that is read."""
 
-from __future__ import annotations
-
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers.unrecognised import SMALLEST_TABLE
+from tests.sources.readers.edits import written
 
 
 @pytest.mark.parametrize(
@@ -22,16 +21,12 @@ from tcpfair.sources.readers.unrecognised import SMALLEST_TABLE
     ],
 )
 def test_the_refusal_names_the_likely_tool_in_one_short_line(tmp_path, content, says):
-    path = tmp_path / "recording.dat"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="recording.dat: no reader recognises it") as caught:
-        read_any(path)
+    with pytest.raises(InputError, match="recording: no reader recognises it") as caught:
+        read_any(written(tmp_path, content))
     line = str(caught.value).removeprefix(str(tmp_path))
     assert (f"it looks like {says}" in line) if says else ("looks like" not in line)
     assert len(line) < 400
 
 
 def test_the_table_that_the_refusal_shows_is_read(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text(SMALLEST_TABLE)
-    assert read_any(path).samples["delivered_bytes"].tolist() == [1_250_000, 1_180_000]
+    assert read_any(written(tmp_path, SMALLEST_TABLE)).samples["delivered_bytes"].tolist() == [1_250_000, 1_180_000]

@@ -1,7 +1,5 @@
 """A run that is not what it says is refused: each check, with a run that passes all as a start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

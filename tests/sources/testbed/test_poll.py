@@ -1,7 +1,5 @@
 """The kernel's answers, byte by byte."""
 
-from __future__ import annotations
-
 import socket
 import struct
 

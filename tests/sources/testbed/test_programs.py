@@ -1,7 +1,5 @@
 """What is missing is said in one line; what is compiled is compiled once."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A recording: what is taken out of it, what a failed one leaves, and, where root and the tools are, a real one."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """What a run is to be: files, options and scenarios, and what is refused in one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from tcpfair.errors import InputError

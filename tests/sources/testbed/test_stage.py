@@ -1,7 +1,5 @@
 """The commands that make the network, with nothing run."""
 
-from __future__ import annotations
-
 import pytest
 
 from tcpfair.sources.testbed import stage

@@ -83,7 +83,8 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
     stated = plain if said.columns.model_fields_set else patterns if said.pattern else None
     if chosen not in (None, stated):
         stated = None
-    found = {file: _reader_of(file, chosen) or stated for file in files}
+    readers = [reader for reader in FILES if chosen in (None, reader)]
+    found = {file: next((reader for reader in readers if reader.sniff(file)), stated) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
     if of_others and chosen is None:
         raise refusal(of_others[0], sidecar_path(path).name)
@@ -125,11 +126,11 @@ def _files(path: Path) -> tuple[list[Path], list[Path]]:
     entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(SIDECAR))
     if len(entries) > MAX_FILES:
         raise InputError(f"{path}: {len(entries)} files; give a folder of at most {MAX_FILES}")
-    folder = next((entry for entry in entries if entry.is_dir() and not _ASIDE.fullmatch(entry.name)), None)
-    if folder:
-        raise InputError(f"{folder}: a folder in a recording; give the files of one recording in one folder")
     aside = [entry for entry in entries if _ASIDE.fullmatch(entry.name)]
-    return [entry for entry in entries if entry not in aside], aside
+    files = [entry for entry in entries if entry not in aside]
+    for folder in filter(Path.is_dir, files):
+        raise InputError(f"{folder}: a folder in a recording; give the files of one recording in one folder")
+    return files, aside
 
 
 def _refuse_what_is_no_file(entry: Path, folder: Path) -> None:
@@ -138,12 +139,6 @@ def _refuse_what_is_no_file(entry: Path, folder: Path) -> None:
         raise InputError(f"{entry}: neither a file nor a folder; give the files of one recording")
     if entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{entry}: a link to somewhere else; put the file itself there")
-
-
-def _reader_of(file: Path, chosen: ModuleType | None) -> ModuleType | None:
-    if chosen:
-        return chosen if chosen in FILES and chosen.sniff(file) else None
-    return next((reader for reader in FILES if reader.sniff(file)), None)
 
 
 def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Observed:

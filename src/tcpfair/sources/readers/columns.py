@@ -20,23 +20,12 @@ from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")
 # factor to s, bit/s, bytes
-TIME_UNITS, RATE_UNITS, BYTE_UNITS = (
-    {name: float(units()[quantity][name]) for name in names.split()}
-    for quantity, names in (
-        ("time", "s ms us ns"),
-        ("rate", "bps kbps Mbps Gbps Bps kBps MBps"),
-        ("bytes", "B kB KiB MB MiB"),
-    )
-)
+_NAMES = {"time": "s ms us ns", "rate": "bps kbps Mbps Gbps Bps kBps MBps", "bytes": "B kB KiB MB MiB"}
 UNITS: dict[str, dict[str, float]] = {
-    "time": TIME_UNITS,
-    "rate": RATE_UNITS,
-    "bytes": BYTE_UNITS,
-    "total_bytes": BYTE_UNITS,
-    "srtt": TIME_UNITS,
-    "cwnd": {"pkts": 1.0, "bytes": 1.0},
-    "ssthresh": {"pkts": 1.0, "bytes": 1.0},
+    quantity: {name: float(units()[quantity][name]) for name in names.split()} for quantity, names in _NAMES.items()
 }
+UNITS |= {"total_bytes": UNITS["bytes"], "srtt": UNITS["time"]}
+UNITS["cwnd"] = UNITS["ssthresh"] = {"pkts": 1.0, "bytes": 1.0}
 SAID_UNIT = {"total_bytes": "bytes", "ssthresh": "cwnd"}  # columns whose unit trace.yaml states under another name
 
 
@@ -93,7 +82,7 @@ _WINDOW_NAMES = _units_of(pkts="pkts packets segments segs pkt", bytes="bytes B"
 _KINDS = {"b": "b", "bit": "b", "bits": "b", "B": "B", "byte": "B", "bytes": "B"}
 _PREFIXES = {"": "", "k": "k", "K": "k", "m": "M", "M": "M", "g": "G", "G": "G"}
 _RATE_NAMES = {
-    f"{prefix}{what}ps": unit if (unit := f"{factor}{kind}ps") in RATE_UNITS else None
+    f"{prefix}{what}ps": unit if (unit := f"{factor}{kind}ps") in UNITS["rate"] else None
     for prefix, factor in _PREFIXES.items()
     for what, kind in _KINDS.items()
 }
@@ -246,11 +235,10 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
         raise InputError(
             f"no column for bytes or rate; write {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
         )
-    table = Table(time, flow, of_flows, {}, (), ())
-    used = [time, *table.columns]
+    used = [time, *(column for of in of_flows.values() for column in of.values())]
     unused = tuple(name for name in names if name not in {column.name for column in (*used, flow) if column})
     doubtful = tuple(name for name in unused if name in left and may_tell_flows_apart(name))
-    return table._replace(units=_units(used, said), unused=unused, doubtful=doubtful)
+    return Table(time, flow, of_flows, _units(used, said), unused, doubtful)
 
 
 def _doubled(names: Sequence[str]) -> list[str]:
@@ -284,9 +272,8 @@ def _wide(labelled: Sequence[Column]) -> dict[str, dict[str, Column]]:
             raise InputError(f"{both} of {column.label!r}; leave one out")
     flows = {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
     for label, columns in flows.items():
-        if (
-            _lower(list(_PIECE.finditer(label))) & _NO_FLOW
-        ):  # fair_share_mbps next to columns of flows is probably not a flow
+        # fair_share_mbps next to columns of flows is probably not a flow
+        if _lower(list(_PIECE.finditer(label))) & _NO_FLOW:
             name = next(column.name for column in columns.values())
             raise InputError(
                 f"{name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "

@@ -204,7 +204,7 @@ def _check_length(duration_s: float, sample_s: float, n_flows: int, sidecar: Pat
 
 def run_table(name: str, backend: str, duration_s: float, sample_s: float, **parameters: float) -> pd.DataFrame:
     """``runs`` of the one run ``name``, with ``parameters`` as further columns."""
-    row = {
+    run = {
         "run_id": 0,
         "paper": PAPER,
         "experiment": name,
@@ -214,7 +214,7 @@ def run_table(name: str, backend: str, duration_s: float, sample_s: float, **par
         "duration_s": float(duration_s),
         "sample_s": float(sample_s),
     }
-    return pd.DataFrame([{**row, **parameters}])
+    return pd.DataFrame([run | parameters])
 
 
 def flow_table(
@@ -279,20 +279,14 @@ def samples_of(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFr
     if flow.total_received_bytes is not None:
         columns["received_bytes"] = counted_between(edges_s, times_s, flow.total_received_bytes)
     if flow.gaps_s:
-        columns["observed"] = (1 - _overlap_s(edges_s, flow.gaps_s, shift_s) / np.diff(edges_s)).astype(np.float32)
+        blind_s = sum(np.diff(np.clip(edges_s, from_s + shift_s, to_s + shift_s)) for from_s, to_s in flow.gaps_s)
+        lasted_s = np.diff(edges_s)
+        columns["observed"] = (1 - np.minimum(blind_s, lasted_s) / lasted_s).astype(np.float32)
     if len(flow.windows):
         at_s = flow.windows["t_s"].to_numpy() + shift_s
         for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
             columns[name] = last_value(edges_s[1:], at_s, flow.windows[name].to_numpy())
     return pd.DataFrame(columns)
-
-
-def _overlap_s(edges_s: Floats, spans_s: Iterable[tuple[float, float]], shift_s: float) -> Floats:
-    """The part of each interval within ``spans_s``, (intervals,)."""
-    shared_s = np.zeros(len(edges_s) - 1)
-    for from_s, to_s in spans_s:
-        shared_s += np.diff(np.clip(edges_s, from_s + shift_s, to_s + shift_s))
-    return np.minimum(shared_s, np.diff(edges_s))
 
 
 def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[float], edges_s: Floats) -> pd.DataFrame:

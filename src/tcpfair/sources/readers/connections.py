@@ -364,12 +364,12 @@ def _data(sender, connection, packet, now_ns, ring, segments, holes):
             sender.second_data_ns = now_ns
         if sender.has_base:
             sender.most_flight_bytes = max(sender.most_flight_bytes, end - sender.acked)
-    elif ring >= 0 and sender.holes and _fill(holes, sender, start, end):
-        sender.filled += 1
-        sender.resent_to = max(sender.resent_to, end)
     else:
-        sender.resent += 1
         sender.resent_to = max(sender.resent_to, end)
+        if ring >= 0 and sender.holes and _fill(holes, sender, start, end):
+            sender.filled += 1
+        else:
+            sender.resent += 1
 
 
 @jit
@@ -414,7 +414,7 @@ def _acknowledge(receiver, connection, packet, now_ns, index, ring, segments, ho
     receiver.window_is_zero = 0
     receiver.acked = position
     receiver.progress_ns = now_ns
-    receiver.first_ack_ns = receiver.first_ack_ns if receiver.first_ack_ns else now_ns
+    receiver.first_ack_ns = receiver.first_ack_ns or now_ns
     if receiver.syn_ns >= 0:
         receiver.to_ack_ns = min(receiver.to_ack_ns, now_ns - receiver.syn_ns)
         receiver.syn_ns = -1
@@ -440,9 +440,7 @@ def _synchronise(sender, packet, now_ns):
     """Follow a SYN."""
     if sender.origin < 0:
         sender.origin = packet.seq
-        sender.has_syn = sender.has_base = 1
-        sender.sent = sender.acked = sender.base = 1
-        sender.acked = 0  # the SYN itself is acknowledged first
+        sender.has_syn = sender.has_base = sender.sent = sender.base = 1  # the SYN itself is acknowledged first
         sender.syn_ns = now_ns
     elif sender.has_syn and packet.seq == sender.origin:
         sender.syn_ns = -1  # twice: gives no RTT sample

@@ -235,7 +235,7 @@ def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, 
     if (np.diff(x) <= 0).any():
         raise InputError("x_values: must increase; give the file as Flent wrote it")
     here = slice(seen[0], seen[-1] + 1)
-    starts_s = np.concatenate([[x[0] - file.metadata.STEP_SIZE], x[:-1]])
+    starts_s = np.r_[x[0] - file.metadata.STEP_SIZE, x[:-1]]
     return x[here] + t0_s, starts_s[here] + t0_s, rate_mbps[here] * 1e6
 
 

@@ -82,7 +82,7 @@ def _record(record, t_ns, offset, captured_bytes, wire_bytes, number, link_type)
 
 
 @jit_cached
-def scan_pcap(data, at, big, interfaces, interface_count, number, records):
+def scan_pcap(data, at, big, interfaces, number, records):
     """Fill ``records`` with the packets of a pcap from ``data[at]`` on; (how it ended, where it stopped, how many).
 
     ``interfaces`` (interfaces, 4): link type, units per second, seconds to add, snap length; a pcap has one.
@@ -106,7 +106,7 @@ def scan_pcap(data, at, big, interfaces, interface_count, number, records):
 
 
 @jit_cached
-def scan_pcapng(data, at, big, interfaces, interface_count, number, records):
+def scan_pcapng(data, at, big, interfaces, number, records):
     """The same for blocks of a pcapng, up to one that describes section or interface, which the caller reads.
 
     A packet without a time, of a simple packet block, gets t_ns = -1.
@@ -134,7 +134,7 @@ def scan_pcapng(data, at, big, interfaces, interface_count, number, records):
             high = np.int64(0) if is_simple else _number(data, at + 12, 4, big)
             if high >= 1 << 31:
                 return BAD_TIME, at, count
-            if interface >= interface_count:
+            if interface >= interfaces.shape[0]:
                 return BAD_INTERFACE, at, count
             link_type, units, offset_s, snap_bytes = interfaces[interface]
             if is_simple:

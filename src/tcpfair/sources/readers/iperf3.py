@@ -170,8 +170,6 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
             if streamed["error"] == "no end of this test in the stream":
                 streamed["error"] = ""
             streamed, was_streamed = None, True
-    if not reports:
-        raise InputError("no report in it; give a report of iperf3 --json")
     return reports, remarks
 
 
@@ -323,7 +321,7 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
 
 def _ends(stream: Stream) -> tuple[str, str]:
     """Address and port of the sender and of the receiver; empty if the report has none."""
-    local, remote = (end_of(f"{host}:{port}")[1] if port else "" for host, port in (stream.local, stream.remote))
+    local, remote = (end_of(f"{host}:{port}") if port else "" for host, port in (stream.local, stream.remote))
     return (local, remote) if stream.sends else (remote, local)
 
 

@@ -300,13 +300,12 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
     )
 
 
-def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float) -> None:
+def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> None:
     """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes.
 
     Raises InputError.
     """
-    starts_s, ends_s = np.asarray(starts_s, float), np.asarray(ends_s, float)
-    before_s = np.concatenate([[0.0], ends_s[:-1]])
+    before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
     refuse_first(
         (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
@@ -528,19 +527,21 @@ def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[boo
 @refusing
 def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
     """Check that min_rtt is the smallest, in the end and over the intervals; the largest window likewise."""
-    known = [rtt for rtt in (sender.min_rtt, sender.mean_rtt, sender.max_rtt) if rtt and rtt > 0]
+    told = (max(value or 0, 0) for value in (sender.min_rtt, sender.mean_rtt, sender.max_rtt, sender.max_snd_cwnd))
+    least, mean, most, most_cwnd = told
+    known = [rtt for rtt in (least, mean, most) if rtt]
     if known != sorted(known):
         yield "end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order"
     rtts = kept["rtt"][kept["rtt"] > 0]
     if not rtts.size:
         return
     largest = np.nan_to_num(kept["snd_cwnd"]).max()
-    if sender.min_rtt and 0 < sender.min_rtt > rtts.min():
-        yield f"rtt: {rtts.min():.0f} us is below min_rtt {sender.min_rtt} us of end.streams"
-    if sender.max_rtt and 0 < sender.max_rtt < rtts.max():
-        yield f"rtt: {rtts.max():.0f} us is above max_rtt {sender.max_rtt} us of end.streams"
-    if sender.max_snd_cwnd and 0 < sender.max_snd_cwnd < largest:
-        yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams"
+    if least > rtts.min():
+        yield f"rtt: {rtts.min():.0f} us is below min_rtt {least} us of end.streams"
+    if 0 < most < rtts.max():
+        yield f"rtt: {rtts.max():.0f} us is above max_rtt {most} us of end.streams"
+    if 0 < most_cwnd < largest:
+        yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {most_cwnd} of end.streams"
 
 
 def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream, omit_s: int) -> Stream:

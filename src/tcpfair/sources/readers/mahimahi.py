@@ -162,7 +162,7 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
     t, kind, size, delay, line = (events[name].to_numpy() for name in ("t", "kind", "bytes", "delay", "line"))
 
     refuse = partial(refuse_first, lines=line)
-    before = np.concatenate([t[:1], t[:-1]])
+    before = np.r_[t[:1], t[:-1]]
     refuse(t < before, "the clock goes back from {} to {} ms; record again", before, t)
     refuse(t[:1] < base_ms, "{} ms is before the base timestamp {}; give one log", t, base_ms)
     readings.check_span(base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)

@@ -95,7 +95,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     remarks = ["simulated time: no wall clock"]
     flows = _of_events(files, seen, header_bytes, remarks) if seen.arrivals else []
     if not flows:
-        flows = _of_acks(path, files, variables, payload_bytes or PACKET_BYTES)
+        flows = _of_acks(files[0], variables, payload_bytes or PACKET_BYTES)
         if not payload_bytes:
             otherwise = f"{SIDECAR}: link.payload_bytes overrides this"
             remarks.append(f"packets taken to have {PACKET_BYTES:g} bytes; {otherwise}")
@@ -143,7 +143,7 @@ class _Seen:
 def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     """Read a piece of a trace."""
     raw = np.frombuffer(block, dtype=np.uint8)
-    starts = np.concatenate([[0], np.flatnonzero(raw == ord("\n"))[:-1] + 1])
+    starts = np.r_[0, np.flatnonzero(raw == ord("\n"))[:-1] + 1]
     first = raw[starts]
     is_event = np.isin(first, np.frombuffer(b"+-rde", dtype=np.uint8))
     is_variable = (first >= ord("0")) & (first <= ord("9"))
@@ -270,9 +270,7 @@ def _variables(seen: _Seen) -> dict[tuple[str, str], pd.DataFrame]:
     return found
 
 
-def _of_acks(
-    path: Path, files: list[Path], variables: dict[tuple[str, str], pd.DataFrame], payload_bytes: float
-) -> list[ObservedFlow]:
+def _of_acks(file: Path, variables: dict[tuple[str, str], pd.DataFrame], payload_bytes: float) -> list[ObservedFlow]:
     """The flows whose acknowledgements are traced: ack_ is the highest packet that is acknowledged."""
     flows = []
     for (key, name), rows in variables.items():
@@ -288,11 +286,9 @@ def _of_acks(
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 is not a start
             t_s, total = t_s[1:], total[1:] - total[1]
-        usual_s, origin = (
-            max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
-            "sender: ack_ of ns-2's trace",
-        )
-        flows.append(ObservedFlow(key, files[0], t_s, total, usual_s, origin, offset_s=float(t_s[0])))
+        usual_s = max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s))))
+        origin = "sender: ack_ of ns-2's trace"
+        flows.append(ObservedFlow(key, file, t_s, total, usual_s, origin, offset_s=float(t_s[0])))
     return flows
 
 

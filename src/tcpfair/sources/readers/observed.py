@@ -40,11 +40,11 @@ def none_of(columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="object" if name in texts else "float64") for name in columns})
 
 
-def end_of(text: str) -> tuple[str, str]:
-    """Host, and host with port, of an address with port: without interface and the prefix of mapped ones, IPv6 in brackets."""
+def end_of(text: str) -> str:
+    """Host with port of an address: without interface and the prefix of mapped ones, IPv6 in brackets."""
     host, _, port = text.rpartition(":")
     host = host.split("%")[0].strip("[]").removeprefix("::ffff:")
-    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ class ObservedFlow:
     interval_s: float  # between readings, usually
     origin: str  # origin of these numbers, "receiver: ..." or "sender: ..."
     cc: str = UNKNOWN_CC
-    direction: Literal["forward", "reverse"] = (
-        "forward"  # reverse: opposite to the others, so not on the same bottleneck
-    )
+    # reverse: opposite to the others, so not on the same bottleneck
+    direction: Literal["forward", "reverse"] = "forward"
     rtt_s: float = np.nan  # smallest measured
     clock_s: float | None = None  # seconds since 1970 at its zero
     clock_error_s: float = 0.0  # its error: 1 for whole seconds
@@ -100,9 +99,8 @@ class Observed:
     backend: str  # the tool; becomes ``runs.backend``
     flows: tuple[ObservedFlow, ...]
     files: tuple[Path, ...]  # used files
-    parameters: dict[str, float] = field(
-        default_factory=dict
-    )  # of the scenario, as columns of ``runs``: capacity_bps, ...
+    # of the scenario, as columns of ``runs``: capacity_bps, ...
+    parameters: dict[str, float] = field(default_factory=dict)
     link: ObservedLink | None = None
     has_own_zero: bool = False  # offset_s of its flows is relative to this file, not to others
     duration_s: float | None = None  # of the run, where the recording states it; else until its last reading

@@ -255,7 +255,7 @@ class Tracker:
         first, last = flow.start_ns // step_ns + 1, -(-flow.stop_ns // step_ns)
         grid = np.arange(first, max(last, first) + 1)
         known = np.searchsorted(bins, grid * (step_ns // self.bin_ns) - 1, side="right")
-        total_bytes = np.concatenate([[flow.base, flow.base], positions])[np.where(known > 0, known + 1, 0)]
+        total_bytes = np.r_[flow.base, positions][known]
         total_bytes = np.clip(total_bytes, flow.base, max(flow.cap, flow.base)) - flow.base
         start_s, times_s = flow.start_ns / NS_PER_S, grid * step_ns / NS_PER_S
         begins_s = self._clock("zero_ns") / NS_PER_S
@@ -267,8 +267,8 @@ class Tracker:
         return ObservedFlow(
             name=flow.name,
             file=self.path,
-            times_s=np.concatenate([[start_s], times_s]),
-            total_bytes=np.concatenate([[0.0], total_bytes.astype(np.float64)]),
+            times_s=np.r_[start_s, times_s],
+            total_bytes=np.r_[0.0, total_bytes.astype(np.float64)],
             interval_s=max(FINE_INTERVAL_S if step_ns == BINS_NS[0] else INTERVAL_S, step_ns / NS_PER_S),
             origin=ORIGIN,
             rtt_s=flow.rtt_s,
@@ -349,4 +349,4 @@ def _controls(every: pd.DataFrame) -> set[int]:
 def _end(high: int, low: int, port: int) -> str:
     """One end of a connection, from an address of a packet and a port."""
     address = IPv6Address(struct.pack(">qq", high, low))
-    return end_of(f"{address.ipv4_mapped or address}:{port}")[1]
+    return end_of(f"{address.ipv4_mapped or address}:{port}")

@@ -33,18 +33,14 @@ PROGRESS_FROM_BYTES = 100_000_000
 PROGRESS_S = 2.0
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000_000_000
 
-# magic number: byte order, fractions of a second
-PCAP = {
-    bytes.fromhex(magic): (order, fractions)
-    for magic, order, fractions in (
-        ("a1b2c3d4", ">", MICROSECONDS),
-        ("d4c3b2a1", "<", MICROSECONDS),
-        ("a1b23c4d", ">", NANOSECONDS),
-        ("4d3cb2a1", "<", NANOSECONDS),
-    )
+PCAP = {  # magic number: byte order, fractions of a second
+    b"\xa1\xb2\xc3\xd4": (">", MICROSECONDS),
+    b"\xd4\xc3\xb2\xa1": ("<", MICROSECONDS),
+    b"\xa1\xb2\x3c\x4d": (">", NANOSECONDS),
+    b"\x4d\x3c\xb2\xa1": ("<", NANOSECONDS),
 }
-PCAPNG = bytes.fromhex("0a0d0d0a")
-BYTE_ORDER = {bytes.fromhex("1a2b3c4d"): ">", bytes.fromhex("4d3c2b1a"): "<"}
+PCAPNG = b"\x0a\x0d\x0d\x0a"
+BYTE_ORDER = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 FILE_HEADER_BYTES = 24
 IF_TSRESOL, IF_TSOFFSET = 9, 14
 LEAST_PACKETS_TO_TELL_UNITS = 50
@@ -118,9 +114,8 @@ class _Capture:
         while data:
             buffer, ended = np.frombuffer(data, np.uint8), frames.FULL
             while ended in (frames.FULL, frames.CONTROL):
-                interfaces = np.array(self._interfaces or [(0, 0, 0, 0)])
-                source = buffer, at, self._order == ">", interfaces, len(self._interfaces)
-                ended, at, count = scan(*source, self.number, records)
+                interfaces = np.array(self._interfaces, np.int64).reshape(-1, 4)
+                ended, at, count = scan(buffer, at, self._order == ">", interfaces, self.number, records)
                 if count:
                     t_ns = records["t_ns"][:count]
                     seconds |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS} if is_micro else set()

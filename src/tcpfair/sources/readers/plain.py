@@ -368,7 +368,7 @@ def _from_intervals(
             f"{name}: never falls, as running totals do; write {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
             f"{name} when these are bytes of each interval"
         )
-    starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
+    starts_s = np.r_[t_s[0] - usual_s, np.where(lost, t_s[1:] - usual_s, t_s[:-1])]
     if quantity == "rate":
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
     sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
@@ -398,9 +398,8 @@ def _from_totals(
     if not len(rises):
         return np.empty(0), np.empty(0), (), False
     first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
-    row_lost = np.concatenate([[False], lost])
-    skipped = np.concatenate([[0], np.diff(np.flatnonzero(known))]) > 1
-    gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost[known] | skipped) if i > first)
+    row_lost = np.r_[False, lost][known] | (np.r_[0, np.diff(np.flatnonzero(known))] > 1)
+    gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost) if i > first)
     t_s, totals = t_s[first:], totals[first:]
     first_bytes, most = float(totals[0]), float(np.diff(totals).max())
     from_zero, in_first = said.columns.total_from_zero, float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
@@ -412,7 +411,7 @@ def _from_totals(
                 f"{{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
             )
     if first_bytes > 0 and from_zero is not False:  # the first interval exists as well
-        t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
+        t_s, totals = np.r_[t_s[0] - usual_s, t_s], np.r_[0.0, totals]
     return t_s, totals - totals[0], gaps, False
 
 

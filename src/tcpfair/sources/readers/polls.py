@@ -113,7 +113,7 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
 def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The first polls that show a loss, a timeout, the end of a recovery: three masks of shape (polls,), not at the first."""
     state = polls["ca_state"].to_numpy()
-    before = np.concatenate([state[:1], state[:-1]])
+    before = np.r_[state[:1], state[:-1]]
     cut, resent = (np.r_[0, np.diff(polls[name].to_numpy())] for name in ("ssthresh", "total_retrans"))
     timed_out = (state == CA_LOSS) & (before != CA_LOSS)
     lost = (((state == CA_RECOVERY) & (before < CA_RECOVERY)) | ((cut != 0) & (resent > 0))) & ~timed_out
@@ -188,7 +188,7 @@ class Socket(NamedTuple):
 
 def socket_of(local: str, peer: str, cookie: str) -> Socket:
     """The socket between two addresses with ports as a tool prints them."""
-    return Socket(end_of(local)[1], end_of(peer)[1], cookie)
+    return Socket(end_of(local), end_of(peer), cookie)
 
 
 class Clock(NamedTuple):
@@ -485,8 +485,7 @@ def _from_first_data(
     zeros_s = [begin_s]
     if delivered_s - begin_s > SAME_TIME_S and seen_s - delivered_s > SAME_TIME_S:
         zeros_s.append(delivered_s)
-    totals = np.concatenate([np.zeros(len(zeros_s)), values[first:] - float(base)])
-    return np.concatenate([zeros_s, t_s[first:]]), totals
+    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - float(base)]
 
 
 def _interval_s(polled_s: float) -> float:
@@ -560,15 +559,12 @@ def _without_control_connections(
     few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml
     names.
     """
+    totals = [flow.total_bytes[-1] for flow in found]
     about = [  # bytes, when it begins on the clock of the file, hosts
-        (
-            flow.total_bytes[-1],
-            flow.offset_s if flow.clock_s is None else flow.clock_s,
-            {end_of(end)[0] for end in flow.ends},
-        )
-        for flow in found
+        (total, flow.offset_s if flow.clock_s is None else flow.clock_s, {end.rpartition(":")[0] for end in flow.ends})
+        for flow, total in zip(found, totals, strict=True)
     ]
-    few_bytes = CONTROL_SHARE * max((total for total, _, _ in about), default=0.0)
+    few_bytes = CONTROL_SHARE * max(totals, default=0.0)
     large = [(begin_s, hosts) for total, begin_s, hosts in about if total > CONTROL_BYTES]
     flows, left = [], []
     for flow, (total, begin_s, hosts) in zip(found, about, strict=True):

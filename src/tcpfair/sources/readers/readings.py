@@ -115,13 +115,10 @@ def from_intervals(
         return np.empty(0), np.empty(0), ()
     starts_s, ends_s, in_bytes = starts_s[seen], ends_s[seen], in_bytes[seen]
     totals = np.cumsum(in_bytes)
-    is_gap = np.empty(len(seen), dtype=bool)
-    is_gap[0] = True  # the first interval needs its own beginning as well
-    is_gap[1:] = starts_s[1:] - ends_s[:-1] > touch_s
-    at = np.flatnonzero(is_gap)
-    before = np.concatenate([[0.0], totals[:-1]])
+    # the first interval needs its own beginning as well
+    at = np.flatnonzero(np.r_[True, starts_s[1:] - ends_s[:-1] > touch_s])
     times_s = np.insert(ends_s, at, starts_s[at])
-    total_bytes = np.insert(totals, at, before[at])
+    total_bytes = np.insert(totals, at, np.r_[0.0, totals[:-1]][at])
     gaps = tuple((float(ends_s[i - 1]), float(starts_s[i])) for i in at[1:])
     return times_s, total_bytes, gaps
 
@@ -141,13 +138,12 @@ def gathered(packets: Sequence[tuple[Floats, Floats]], start_s: float, stop_s: f
         bin_s *= 10
     from_s = np.clip(used * bin_s, start_s, stop_s)
     to_s = np.clip((used + 1) * bin_s, start_s, stop_s)
-    times_s = np.concatenate([[start_s], np.column_stack([from_s, to_s]).ravel(), [stop_s]])
-    keep = np.concatenate([np.diff(times_s) > 0, [True]])  # the later of two readings at one time has more bytes
+    times_s = np.r_[start_s, np.column_stack([from_s, to_s]).ravel(), stop_s]
+    keep = np.r_[np.diff(times_s) > 0, True]  # the later of two readings at one time has more bytes
     totals = []
     for (_, in_bytes), places in zip(packets, bins, strict=True):
         risen = np.cumsum(np.bincount(np.searchsorted(used, places), in_bytes, len(used)))
-        before = np.concatenate([[0.0], risen[:-1]])
-        total = np.concatenate([[0.0], np.column_stack([before, risen]).ravel(), risen[-1:]])[keep]
+        total = np.r_[0.0, np.column_stack([np.r_[0.0, risen[:-1]], risen]).ravel(), risen[-1:]][keep]
         total[0] = 0.0
         totals.append(total)
     return times_s[keep], totals

@@ -216,11 +216,8 @@ class _Log:
     def read(self) -> None:
         """Read all lines of the file."""
         order = list(_FORMATS)
-        is_open, size, held = (
-            False,
-            0,
-            0,
-        )  # whether a socket's lines may continue; bytes of these, and of all stored ones
+        is_open = False  # a socket's lines may continue
+        size = held = 0  # bytes of these, and of all stored ones
         line = b"\n"
         for number, line in enumerate(byte_lines(self.store.path), start=1):
             kind, stamp, found = _line(line.removesuffix(b"\n"), order)
@@ -406,14 +403,13 @@ def _set_clock(log: _Log) -> list[str]:
 
 def _spread(times_s: Floats) -> Floats:
     """Polls in order with stamps of whole seconds, those of a second spread evenly over it."""
-    begin = np.flatnonzero(np.r_[True, np.diff(times_s) != 0])
-    counts = np.diff(np.r_[begin, len(times_s)])
-    place = np.arange(len(times_s)) - np.repeat(begin, counts)
+    begins = np.r_[True, np.diff(times_s) != 0]
+    second = np.cumsum(begins) - 1
+    counts = np.bincount(second)
     usual = float(np.median(counts[1:-1])) if len(counts) > 2 else float(counts.max())
-    shares = np.repeat(np.maximum(counts, usual), counts)  # the last second may be cut
-    first = place + np.maximum(usual - counts[0], 0)  # and the first begun late
-    place = np.where(np.arange(len(times_s)) < counts[0], first, place)
-    return times_s + place / shares
+    place = np.arange(len(times_s)) - np.flatnonzero(begins)[second]
+    late = np.where(second == 0, np.maximum(usual - counts[0], 0), 0)  # the first second may have begun late
+    return times_s + (place + late) / np.maximum(counts, usual)[second]  # and the last may be cut
 
 
 def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:

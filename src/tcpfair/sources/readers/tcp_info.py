@@ -107,7 +107,7 @@ def _stored(path: Path) -> PollStore:
 
 def _socket(row: dict[str, str | int]) -> Socket:
     local, peer = (
-        end_of(f"{row[address]}:{row[port]}")[1] if row.get(address) and port in row else str(row.get(port, ""))
+        end_of(f"{row[address]}:{row[port]}") if row.get(address) and port in row else str(row.get(port, ""))
         for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
     cookie = str(row.get("cookie", ""))

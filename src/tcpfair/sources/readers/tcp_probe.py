@@ -98,9 +98,8 @@ class _Log:
 
     def _row(self, line: int, text: str) -> tuple[int | str, ...] | None:
         """The values of a line of the probe; None for any other line."""
-        matches = ((form is _MODULE, form.match(text)) for form in (_TRACEPOINT, _MODULE))
-        is_module, found = next((each for each in matches if each[1]), (None, None))
-        if found:
+        if found := _TRACEPOINT.match(text) or _MODULE.match(text):
+            is_module = found.re is _MODULE
             self.is_module = is_module if self.is_module is None else self.is_module
             if self.is_module is not is_module:
                 raise InputError(f"line {line}: another form of the probe than before; give one recording")

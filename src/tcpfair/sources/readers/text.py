@@ -90,13 +90,12 @@ def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
 
 def read_bytes(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> bytes:
     """The whole content, unpacked. Raises InputError as `chunks` does, and for more than ``most_bytes``."""
-    parts, total_bytes = [], 0
+    content = bytearray()
     for piece in chunks(path):
-        total_bytes += len(piece)
-        if total_bytes > most_bytes:
+        content += piece
+        if len(content) > most_bytes:
             raise InputError(f"{path}: more than {most_bytes / 1e6:.0f} MB; give the recording in parts")
-        parts.append(piece)
-    return b"".join(parts)
+    return bytes(content)
 
 
 def read_text(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> str:
