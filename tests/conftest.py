@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from pathlib import Path
 
@@ -41,6 +42,8 @@ settings.register_profile("thorough", max_examples=1000, deadline=None)  # for -
 settings.load_profile("usual")
 # garbage is rare, and each search for it passes over the objects of all modules and tests: a tenth of the suite's time
 gc.set_threshold(50_000, 20, 20)
+# no power fails during a test, and each wait for the disk takes some milliseconds
+os.fsync = lambda descriptor: None
 ALL_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 
