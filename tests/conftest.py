@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from pathlib import Path
 
@@ -12,28 +13,30 @@ TESTS = Path(__file__).parent
 # Files of more than about ten seconds of a core, the longest first: a worker that began one of them last would keep the
 # other one waiting. `./reproduce test` hands out whole files in this order; it need not be exact.
 LONGEST = (
-    "verdicts/claims/test_quantities.py",
-    "test_reproduce.py",
-    "verdicts/test_numbers.py",
-    "cc/test_vectors.py",
-    "workflow/test_plan.py",
-    "web/test_identity.py",
     "engine/test_two_way.py",
-    "verdicts/report/test_report.py",
-    "exhibits/test_legible.py",
-    "exhibits/recordings/test_drawings.py",
-    "workflow/test_study.py",
-    "sources/readers/test_damage.py",
     "workflow/test_ensemble.py",
     "validation/test_campaign.py",
     "sources/test_ns2.py",
-    "verdicts/claims/test_claims.py",
-    "runs/test_code.py",
+    "workflow/test_plan.py",
+    "cc/test_vectors.py",
+    "test_reproduce.py",
+    "sources/readers/test_damage.py",
+    "verdicts/report/test_report.py",
+    "exhibits/test_legible.py",
     "library/test_own.py",
+    "test_notebooks.py",
+    "workflow/test_study.py",
+    "exhibits/test_board.py",
+    "sources/test_guest.py",
     "web/test_tours.py",
-    "verdicts/test_readings.py",
+    "verdicts/claims/test_quantities.py",
     "engine/test_reference.py",
     "engine/test_clock.py",
+    "verdicts/test_readings.py",
+    "web/test_identity.py",
+    "test_processor.py",
+    "validation/test_chance.py",
+    "validation/test_claims.py",
 )
 # no deadlines: the first call may compile, and on a busy machine any call may take long
 settings.register_profile("usual", deadline=None)
@@ -41,6 +44,8 @@ settings.register_profile("thorough", max_examples=1000, deadline=None)  # for -
 settings.load_profile("usual")
 # garbage is rare, and each search for it passes over the objects of all modules and tests: a tenth of the suite's time
 gc.set_threshold(50_000, 20, 20)
+# no power fails during a test, and each wait for the disk takes some milliseconds
+os.fsync = lambda descriptor: None
 ALL_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
+from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, draw
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
@@ -40,6 +41,11 @@ def for_recordings(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / name).symlink_to(ROOT / name)
     monkeypatch.setenv("TCPFAIR_ROOT", str(root))
     return root
+
+
+def draws_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures become files with their origin alone, which is faster."""
+    monkeypatch.setattr(style, "_saved", lambda figure, origin, **_: origin.encode() or b"no origin")
 
 
 def record_of(root: Path, name: str, exhibit: str) -> dict:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.exhibits import board, open_paper
+from tcpfair.exhibits import board, open_paper, style
 from tcpfair.exhibits import paper as papers
 from tcpfair.exhibits.context import KINDS, Kind
 from tcpfair.exhibits.numbers import cells
@@ -22,7 +22,9 @@ JFI = {"jfi_mean": lambda point, run: 0.9 + 0.01 * run, "jfi_of_means": lambda *
 
 
 @pytest.fixture
-def context(tmp_path):
+def context(tmp_path, monkeypatch):
+    """A paper whose pictures are drawn once: a PNG shows what the SVG does (`test_style.py`)."""
+    monkeypatch.setattr(style, "as_png", lambda figure, origin="": b"\x89PNG" + origin.encode())
     context = standin.context(tmp_path, "bhatti2009")
     standin.put_metrics(context, "pair_ccid2_first", system=JFI)
     return context

@@ -148,10 +148,8 @@ def test_results_do_not_depend_on_the_number_of_processes(jobs, monkeypatch):
     alone = [digest_of_result(result) for result in run_all(jobs, cores=1)]
     assert len(set(alone)) == len(jobs) and not workers._IDLE
     monkeypatch.setattr(workers, "_WORTH_PKTS", 0)
-    for cores in (2, 3):
-        assert [digest_of_result(result) for result in run_all(jobs, cores=cores)] == alone
-    assert len(workers._IDLE) <= 3
-    workers._Process.end_all()
+    assert [digest_of_result(result) for result in run_all(jobs, cores=2)] == alone
+    assert len(workers._IDLE) == 2
 
 
 def test_a_wrong_run_among_many_is_said_in_a_line_and_leaves_no_process(jobs, monkeypatch):

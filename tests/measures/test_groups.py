@@ -354,7 +354,7 @@ def test_losses_within_the_stated_time_are_common():
 rates = st.lists(st.integers(0, 100), min_size=4, max_size=4)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.lists(st.tuples(rates, rates), min_size=2, max_size=3))
 def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     asked = config(["throughput", "jfi", "nru", "convergence"])
@@ -363,7 +363,7 @@ def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.tuples(rates, rates), st.randoms())
 def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
     made = trace(run)

@@ -81,17 +81,11 @@ def all_places(paper: str) -> list[tuple]:
 
 
 @cache
-def before(paper: str) -> dict:
-    config = PaperConfig.model_validate(tree(paper))
-    return {name: run_specs(config, name) for name in config.experiments}
-
-
-@cache
-def readers(paper: str) -> dict[str, set[int]]:
-    """Which values each experiment reads, as numbers in the order of `places`."""
+def before(paper: str) -> tuple[dict[str, list], dict[str, set[int]]]:
+    """The runs of each experiment, and which values it reads, as numbers in the order of `places`."""
     config = PaperConfig.model_validate(tree(paper))
     number_of = {id(at_model(config, path)): number for number, path in enumerate(places(tree(paper)))}
-    found: dict[str, set[int]] = {}
+    specs, found = {}, {}
     seen: set[int] = set()
     plain = Value.__getattribute__
 
@@ -104,11 +98,11 @@ def readers(paper: str) -> dict[str, set[int]]:
     try:
         for name in config.experiments:
             seen.clear()
-            run_specs(config, name)
+            specs[name] = run_specs(config, name)
             found[name] = {number_of[key] for key in seen if key in number_of}
     finally:
         del Value.__getattribute__
-    return found
+    return specs, found
 
 
 def at_model(node, path):
@@ -133,10 +127,11 @@ def name_of(case) -> str:
 def check(paper: str, path: tuple) -> None:
     entry = at(tree(paper), path)  # an anchor of YAML is one entry in several places
     numbers = {number for number, place in enumerate(places(tree(paper))) if at(tree(paper), place) is entry}
-    using = {name for name, read in readers(paper).items() if numbers & read}
+    specs, readers = before(paper)
+    using = {name for name, read in readers.items() if numbers & read}
     config = PaperConfig.model_validate(changed(paper, path))
     moved = set()
-    for name, old in before(paper).items():
+    for name, old in specs.items():
         try:
             new = run_specs(config, name)
         except InputError:  # the other value is refused: it was looked at

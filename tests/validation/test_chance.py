@@ -326,6 +326,6 @@ def test_two_simulators_that_are_the_same_are_seldom_called_different():
         chance.judge(
             REPOSITORY, *(shares(0.3, 2).iloc[:0].reindex(range(20)).assign(share_1=x, share_2=1 - x) for x in pair)
         )
-        for pair in 0.3 + 0.05 * rng.standard_normal((300, 2, 20))
+        for pair in 0.3 + 0.05 * rng.standard_normal((100, 2, 20))
     ]
-    assert sum(each["verdict"] == chance.DIFFERENT for each in verdicts) <= 3
+    assert sum(each["verdict"] == chance.DIFFERENT for each in verdicts) <= 1

@@ -1,5 +1,6 @@
 """The papers' claims from the engine and from a Linux kernel: whose side the guest takes, and what is said of it."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import pandas as pd
@@ -93,27 +94,30 @@ def test_the_line_about_a_hypothesis_states_the_nearer_row_first():
 # ---------------------------------------------------------------- what the repository ships
 
 
+@cache
 def full_size(paper):
     """The engine's further runs at the points of a plan."""
     scaled = papers.plans(LAYOUT)[paper]
     return claims.Source(scaled.whole, claims.Measured(claims._full(LAYOUT, scaled).__getitem__))
 
 
-def test_clauses_that_read_what_the_cells_lack_are_left_out():
-    found = claims.judged(LAYOUT, "bhatti2009", {GUEST: full_size("bhatti2009")})
-    clauses = {each.claim.id: list(each.claim.clauses) for each in found}
+@pytest.fixture(scope="module")
+def judged():
+    return {each.claim.id: each for each in claims.judged(LAYOUT, "bhatti2009", {GUEST: full_size("bhatti2009")})}
+
+
+def test_clauses_that_read_what_the_cells_lack_are_left_out(judged):
+    clauses = {name: list(each.claim.clauses) for name, each in judged.items()}
     assert clauses["bhatti2009.c12"] == ["bic", "cubic"]  # not compound
     assert clauses["bhatti2009.c11"] == ["fair"]
     assert "bhatti2009.c05" not in clauses and "bhatti2009.c27" not in clauses  # flows alone, 14 flows
 
 
-def test_full_size_says_of_whole_claims_what_the_ledger_says():
+def test_full_size_says_of_whole_claims_what_the_ledger_says(judged):
     """The same cells, rules and runs, but for the five runs whose traces are kept."""
     ledger = page.baseline_verdicts(LAYOUT)
-    found = claims.judged(LAYOUT, "bhatti2009", {GUEST: full_size("bhatti2009")})
-    verdicts = {each.claim.id: each.verdicts[GUEST] for each in found}
     for name in ("bhatti2009.c11", "bhatti2009.c22", "bhatti2009.c26"):
-        assert verdicts[name] == ledger[name]
+        assert judged[name].verdicts[GUEST] == ledger[name]
 
 
 def test_shipped_clauses_are_those_of_the_shipped_runs_and_contradictions_are_discussed():

@@ -6,6 +6,7 @@ import io
 import json
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 
 from tcpfair.workflow import cli, run
 
@@ -23,6 +24,7 @@ class InProcess:
         self.set_root = lambda root: monkeypatch.setenv("TCPFAIR_ROOT", str(root))
         monkeypatch.setattr(run, "snakemake", self)
         monkeypatch.setattr(run, "job_places", lambda root, profile, cores: cores)
+        monkeypatch.setattr(cli, "parser", cache(cli.parser))
 
     def __call__(self, root, arguments, state, cores, profile, folder=None) -> int:
         if folder is None:

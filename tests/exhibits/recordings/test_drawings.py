@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.exhibits import open_paper, style
+from tcpfair.exhibits import open_paper
 from tcpfair.exhibits.recordings import drawings
 from tcpfair.exhibits.recordings import recording as module
 from tcpfair.exhibits.recordings.beside import likeness
@@ -33,10 +33,9 @@ ALONE = ("jfi", "nru", "steadiness", "beside")  # what one flow alone does not h
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A checkout with nothing drawn yet. Recordings are read in this process, and figures are files without marks, which is
-    faster; `test_board` does what a user does."""
+    """A checkout with nothing drawn yet. Recordings are read in this process; `test_board` does what a user does."""
     monkeypatch.setattr(module, "trace_folder", lambda path: importing.read_once(Layout(tmp_path, "raw"), path))
-    monkeypatch.setattr(style, "_saved", lambda figure, origin, **_: origin.encode() or b"no origin")
+    standin.draws_no_marks(monkeypatch)
     return standin.for_recordings(tmp_path, monkeypatch)
 
 

@@ -27,6 +27,7 @@ FINE = {
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
+    standin.draws_no_marks(monkeypatch)
     return standin.for_recordings(tmp_path, monkeypatch)
 
 

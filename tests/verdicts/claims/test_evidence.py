@@ -63,7 +63,7 @@ def test_the_interval_of_a_mean_is_students(n):
     assert table.quantile([0.1, 0.9]).to_numpy() == pytest.approx([low, high], abs=0.15 * (high - low))
 
 
-WORLDS = 1000
+WORLDS = 500
 QUANTITIES = {  # of the means of two cells, b of twice as many runs; the true value
     "mean": (lambda a, b: a, 3.0),
     "difference": (lambda a, b: a - b, 1.0),
