@@ -422,6 +422,14 @@
     }
   }
 
+  /** Scrolls back to a focus in a column that has stopped at its end. Browsers do not, because the column moves less than the page. */
+  function onFocus({ target }) {
+    if (isNarrow()) return; // the results scroll in their own box
+    for (let at; (at = target.getBoundingClientRect()).bottom < 0 && scrollY > 0; ) scrollBy(0, at.top);
+  }
+
+  const isNarrow = () => matchMedia("(max-width: 60rem)").matches;
+
   // --- The bar above the plots ----------------------------------------------------------------------------------------------
 
   function setUpPlots() {
@@ -578,12 +586,13 @@
     byId("tabs").addEventListener("keydown", onTabKey);
     for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
     document.addEventListener("keydown", onEscape);
+    document.addEventListener("focusin", onFocus);
     document.querySelector(".skip").addEventListener("click", (event) => {
       event.preventDefault(); // the address has the settings
       byId("work").focus();
     });
     byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
-    if (document.body.matches(".embed") || matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
+    if (document.body.matches(".embed") || isNarrow()) byId("settings").open = false;
     await fromAddress();
     addEventListener("hashchange", fromAddress);
     document.body.dataset.ready = "true";

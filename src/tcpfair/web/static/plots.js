@@ -29,7 +29,7 @@ tcpfair.plots = (() => {
       svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: flowColour(n), "stroke-dasharray": dash.join(" ") }));
 
   /**
-   * Fills `container`. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.
+   * Fills `container`, which has the tables. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.
    */
   function create(container, { onCursor, onZoom }) {
     let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
@@ -395,7 +395,9 @@ tcpfair.plots = (() => {
 
     const drawPlanes = () => drawn().filter(({ panel }) => panel.plane).forEach(drawPlane);
 
-    /** Creates rows and cells of the shown panels; existing ones are kept. */
+    const [tables] = container.children;
+
+    /** Creates rows and cells of the shown panels, the tables below the first one; existing ones are kept. */
     function layOut() {
       const wanted = [...shown].map(panelOf);
       const shape = wanted.map((panel) => panel.key).join() + sides.length;
@@ -413,6 +415,7 @@ tcpfair.plots = (() => {
           return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), key.map((part) => part.cloneNode?.(true) ?? part), " ", make("span", { className: "source" }, panel.what)), node);
         }),
       );
+      container.insertBefore(tables, container.children[1] ?? null);
       return wanted;
     }
 
@@ -503,7 +506,7 @@ tcpfair.plots = (() => {
       drawPlanes();
     }
 
-    new ResizeObserver(resize).observe(container);
+    new ResizeObserver(resize).observe(container.parentElement);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", rebuild);
 
     /** The value of a side's lines of a panel at `tS`: [{flow, value}]. */
