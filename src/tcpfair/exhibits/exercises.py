@@ -143,7 +143,7 @@ EXERCISES: dict[str, Number | Found] = {
     ),
     "jfi_of_turns": Number(
         lambda: np.mean([fairness.jfi([94.0, 0.0]), fairness.jfi([0.0, 94.0])]),
-        ((lambda: 1.0, "That is the index of the means. The published one is the mean of J(t)."),),
+        ((lambda: 1.0, "That is the index of the means. The paper has the mean of J(t)."),),
         "J of each second first. In each second one of two flows has everything.",
     ),
     "u_of_swings": Number(

@@ -28,7 +28,7 @@ from tcpfair.verdicts.context import Context, values_of
 
 _ASIDE = 0.3  # distance of a published value from the runs, as a share of the distance between two RTTs
 _NOTE = (
-    "above: median and, in brackets, 5 to 95 % over perturbations; below: published, and the share of the runs "
+    "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
     "below it, ✗ outside of 5 to 95 %"
 )
 
@@ -163,7 +163,7 @@ def perturbed_panels(
                 _draw_runs(ax, band, metrics[metrics["metric"] == (band.runs or band.metric)])
                 _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
-            ax.add_line(style.printed_handle("published; on top: share of runs below"))
+            ax.add_line(style.printed_handle("printed; on top: share of runs below"))
         Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)

@@ -20,7 +20,7 @@ from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.printed import load_equations, make_key
 
 DASH = "–"
-CELL_NOTE = "above: reproduced, below: published, ✗ where they differ by more than the tolerance"
+CELL_NOTE = "above: reproduced, below: printed, ✗ where they differ by more than the tolerance"
 
 Metric = Literal[
     *("jfi_mean", "jfi_sd", "jfi_cv", "throughput_mean", "throughput_peak", "U_N+", "U_N-", "S_N", "case"),
