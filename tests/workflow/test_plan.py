@@ -79,11 +79,14 @@ def test_everything_is_asked_for_unless_only_names_exhibits(root):
 
 @pytest.mark.parametrize("part", [{"papers": ["ogura"]}, {"only": ["ogura.fig8"]}, {"smoke": True}, {"source": "raw"}])
 def test_lab_and_write_up_are_of_all_papers_or_are_not_made(finished, part):
+    def notebooks(plan):  # linked before they exist: the order of the steps must not matter
+        return [plan.layout.results / f"notebooks/{name}.html" for name in plan.notebooks]
+
     whole = make_plan(finished)
-    assert whole.linked == [whole.layout.lab, whole.layout.write_up]
+    assert whole.linked == [whole.layout.lab, whole.layout.write_up, *notebooks(whole)]
     shutil.rmtree(finished / "results")
     plan = make_plan(finished, **part)
-    assert (plan.has_write_up, plan.of_kind("lab"), plan.linked) == (False, [], [])
+    assert (plan.has_write_up, plan.of_kind("lab"), plan.linked) == (False, [], notebooks(plan))
 
 
 def test_the_write_up_depends_on_the_figures_that_it_displays(finished):

@@ -379,6 +379,7 @@ class Plan:
     def linked(self) -> list[Path]:
         """Pages that the report links to: existing ones, and those that this run makes."""
         is_made = {self.layout.lab: self._is_whole, self.layout.write_up: self.has_write_up}
+        is_made |= {self.layout.results / f"notebooks/{paper}.html": True for paper in self.notebooks}
         pages = [self.layout.validation / "report.html", *is_made]
         return [page for page in pages if is_made.get(page) or page.is_file()]
 

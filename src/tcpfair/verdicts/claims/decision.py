@@ -208,6 +208,8 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
 
 def verdict_text(row: Mapping[str, Any]) -> str:
     """``partly (98 % sure; its weakest clause in 77 % of the settings)``: of a row of the table of claims or headlines."""
+    if row["verdict"] == "not run":
+        return row["verdict"]  # the share of the settings is that of shipped ensembles
     sure = certainty_text(
         *(np.nan if row[name] == "" else float(row[name]) for name in ("certainty", "settings_share"))
     )

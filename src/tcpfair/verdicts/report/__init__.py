@@ -83,11 +83,11 @@ _OVER_ALL = {
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
     """Write ``report.html`` and the pages below ``report`` to ``place`` (default: their stable names); returns the first.
 
-    ``linked`` are pages that they link to: packet lab, write-up, validation. Raises InputError when the ledger is missing.
+    ``linked`` are pages that they link to: packet lab, notebooks, validation. Raises InputError when the ledger is missing.
     """
     ledger = read_ledger(layout, place)
     configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
-    chain = chains.build(layout, configs, ledger["run_plan"])
+    chain = chains.build(layout, configs, ledger["run_plan"], linked)
     lab = chains.relative(layout, layout.lab) if layout.lab in linked else ""
     papers = [_paper_view(layout, config, ledger, chain, lab) for config in configs.values()]
     claims = [view for paper in papers for view in paper["claims"]]

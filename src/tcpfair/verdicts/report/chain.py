@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,8 +163,13 @@ class Chain:
         return [each.id for each in config.exhibits if name in config.behind(each.experiments)]
 
 
-def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:
-    """The links of some papers; ``run_plan`` is the ledger's table, with the folders of the traces."""
+def build(
+    layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame, linked: Collection[Path] = ()
+) -> Chain:
+    """The links of some papers; ``run_plan`` is the ledger's table, with the folders of the traces.
+
+    ``linked`` are pages that exist or will: the executed notebooks among them, in place of their sources.
+    """
     claims = {paper: load_claims(layout.data / "claims" / f"{paper}.yaml") for paper in configs}
     lines = {}
     cells: dict[str, str] = {}
@@ -175,7 +180,7 @@ def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataF
         executed = layout.results / "notebooks" / f"{paper}.html"
         if source.is_file():
             cells |= notebook_cells(source, config)
-        place = executed if executed.is_file() else source
+        place = executed if executed in linked else source
         if place.is_file():
             notebooks[paper] = relative(layout, place)
     traces = {}
