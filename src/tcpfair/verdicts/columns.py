@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,23 +36,19 @@ class Column:
     @property
     def rows(self) -> pd.DataFrame:
         """The numbers with `NUMBER_COLUMNS`."""
-        cells, key = self.named, list(self.key)
-        frame = pd.DataFrame(
-            {
-                "exhibit": self.exhibit,
-                "key": [make_key(**row, **self.fixed) for row in cells[key].to_dict("records")],
-                "metric": self.metric,
-                "value": cells["value"].to_numpy(),
-                "sd": cells["sd"].to_numpy() if "sd" in cells else np.nan,
-                "n_runs": cells["n_runs"].to_numpy() if "n_runs" in cells else 0,
-            }
-        )
-        return frame.astype({"n_runs": "int64"})
+        keys = [make_key(**row, **self.fixed) for row in self.named[list(self.key)].to_dict("records")]
+        numbers = self.cells.reset_index(drop=True).reindex(columns=["value", "sd", "n_runs"]).fillna({"n_runs": 0})
+        rows = numbers.assign(exhibit=self.exhibit, key=keys, metric=self.metric)
+        return rows[NUMBER_COLUMNS].astype({"n_runs": "int64"})
 
     @property
     def named(self) -> pd.DataFrame:
         """The cells with the published names of the protocols."""
         return self.cells.replace({"protocol": dict(self.names)}) if self.names else self.cells
+
+    def of(self, metric: str, name: str) -> Column:
+        """Another metric at the same places: the column ``name`` of the cells, which has no spread over runs."""
+        return replace(self, metric=metric, cells=self.cells.assign(value=self.cells[name], sd=np.nan))
 
 
 def single(exhibit: str, metric: str, value: float | str, **key: str | float) -> Column:

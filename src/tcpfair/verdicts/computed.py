@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -56,9 +58,8 @@ def jfi_curve(context: Context) -> pd.DataFrame:
 @_computes
 def jfi_range(context: Context, exhibit: Exhibit) -> Columns:
     """The least and the largest index of two values."""
-    index = jfi_curve(context)["jfi"]
-    yield single(exhibit.id, "jfi_min", index.min(), item="two values")
-    yield single(exhibit.id, "jfi_max", index.max(), item="two values")
+    for name, value in jfi_curve(context)["jfi"].agg(["min", "max"]).items():
+        yield single(exhibit.id, f"jfi_{name}", value, item="two values")
 
 
 def bdp_mb(context: Context, rtt_ms: float) -> float:
@@ -98,12 +99,10 @@ def cubic_losses(context: Context, exhibit: Exhibit) -> Columns:
     for text, model in paper_models.standard_maps(link).items():
         at_s, after = model.next_loss(windows)
         form = "paper" if model.reading is cubic_map.PAPER else "full link"
-        rows += [
-            {"form": form, "reading": text, "flow": i + 1, "value": after[i] / windows[i], "at_s": at_s} for i in (0, 1)
-        ]
+        about = {"form": form, "reading": text, "at_s": at_s}
+        rows += [{**about, "flow": flow, "value": ratio} for flow, ratio in enumerate(after / windows, start=1)]
     found = pd.DataFrame(rows)
-    times = found[found["flow"] == 1].assign(value=lambda t: t["at_s"])
-    yield Column(exhibit.id, "time_B_s", times, ["form"])
+    yield Column(exhibit.id, "", found[found["flow"] == 1], ["form"]).of("time_B_s", "at_s")
     yield Column(exhibit.id, "window_ratio", found, ["form", "flow"])
 
 
@@ -141,34 +140,31 @@ def formula(context: Context, exhibit: Exhibit) -> Columns:
     """The value of a formula for each protocol at the RTTs of the paper."""
     quantity, link = exhibit.options["quantity"], AimdLink.of(context.paper)
     value = link.increment_pkts if quantity == "x_RTT" else link.time_s
-    cells = [
-        {
-            "protocol": protocol,
-            "rtt_ms": rtt_s * MS_PER_S,
-            "value": value(protocol, rtt_s, 2 if quantity == "t2" else 1),
-        }
-        for protocol, rtt_s in product(paper_models.MODEL_PROTOCOLS, link.rtts_s)
-    ]
-    yield Column(exhibit.id, quantity, pd.DataFrame(cells), KEY)
+    yield _of_model(exhibit, quantity, link, partial(value, model=2 if quantity == "t2" else 1))
     if quantity == "t1":  # the text computes its values with B
         yield single("ogura.eq_B", "capacity", link.B, item="B")
+
+
+def _of_model(exhibit: Exhibit, metric: str, link: AimdLink, value: Callable[[str, float], float]) -> Column:
+    """``value`` of each protocol and RTT in s."""
+    places = product(paper_models.MODEL_PROTOCOLS, link.rtts_s)
+    cells = [(protocol, rtt_s * MS_PER_S, value(protocol, rtt_s)) for protocol, rtt_s in places]
+    return Column(exhibit.id, metric, pd.DataFrame(cells, columns=[*KEY, "value"]), KEY)
 
 
 @_computes
 def model_times(context: Context, exhibit: Exhibit) -> Columns:
     """t1 or t2 of the model, its ratio at the two RTTs, and with the momentary RTT in Model II."""
     link, model = AimdLink.of(context.paper), exhibit.options["model"]
-    places = pd.MultiIndex.from_product([paper_models.MODEL_PROTOCOLS, link.rtts_s])
-    cells = pd.DataFrame([(protocol, rtt_s * MS_PER_S) for protocol, rtt_s in places], columns=KEY)
-    cells["value"] = [link.time_s(*place, model) for place in places]
-    yield Column(exhibit.id, f"t{model}", cells, KEY)
-    by_rtt = cells.set_index(KEY)["value"].unstack("rtt_ms")
+    times = _of_model(exhibit, f"t{model}", link, partial(link.time_s, model=model))
+    yield times
+    by_rtt = times.cells.set_index(KEY)["value"].unstack("rtt_ms")
     short, long = by_rtt.columns.min(), by_rtt.columns.max()
     ratios = (by_rtt[long] / by_rtt[short]).rename("value").reset_index()
     yield Column(exhibit.id, f"t{model}_ratio", ratios, ["protocol"], {"item": f"{long:g} ms over {short:g} ms"})
     if model == 2:
-        exact = cells.assign(value=[link.exact_t2_s(*place) for place in places])
-        yield Column(exhibit.id, "t2_exact", exact.sort_values(KEY), KEY)
+        exact = _of_model(exhibit, "t2_exact", link, link.exact_t2_s)
+        yield replace(exact, cells=exact.cells.sort_values(KEY))
 
 
 # --- Two CUBIC flows with common losses -----------------------------------------------------------------------------
@@ -194,10 +190,9 @@ def map_fixed_points(context: Context, exhibit: Exhibit) -> Columns:
             "reached": link.share(path[-1]),
         }
         about = {"protocol": paper_models.heading(protocol), "form": name, "still": model.is_still()}
-        rows.append({**about, **{metric: round(value, MAP_DECIMALS[metric]) for metric, value in values.items()}})
-    found = pd.DataFrame(rows)
-    for metric in MAP_DECIMALS:
-        yield Column(exhibit.id, metric, found.assign(value=found[metric]), ["protocol", "form"])
+        rows.append(about | values)
+    found = Column(exhibit.id, "", pd.DataFrame(rows).round(MAP_DECIMALS), ["protocol", "form"])
+    yield from (found.of(metric, metric) for metric in MAP_DECIMALS)
 
 
 @_computes
@@ -206,7 +201,7 @@ def map_shares(context: Context, exhibit: Exhibit) -> Columns:
     rows = joined(_share_rows(context, name) for name in exhibit.experiments)
     key = [*KEY, "form"]
     yield Column(exhibit.id, "share", of_runs(rows, key), key)
-    apart = rows[rows["form"].isin(READINGS)].assign(value=lambda predicted: predicted["apart"])
+    apart = rows[rows["form"].isin(READINGS)].drop(columns="value").rename(columns={"apart": "value"})
     yield Column(exhibit.id, "share_error", of_runs(apart, key), key)
 
 
@@ -216,23 +211,17 @@ def _share_rows(context: Context, experiment: str) -> pd.DataFrame:
     means = throughput.set_index(["run_id", "flow"])["value"].unstack("flow")
     rows = []
     for run, link, path in paper_models.simulated_paths(context, experiment):
-        about = {"protocol": run["protocol"], "rtt_ms": run["rtt_ms"]}
-        of_throughput = means.loc[run["run_id"]]
-        if not run["synchronised"]:
-            rows.append({**about, "form": paper_models.AS_THEY_FALL, "value": of_throughput[1] / of_throughput.sum()})
-            continue
-        rows.append({**about, "form": "engine, throughput", "value": of_throughput[1] / of_throughput.sum()})
-        simulated = _late(path["share"]) if len(path) else np.nan
-        rows.append({**about, "form": paper_models.ENGINE, "value": simulated})
-        for name in READINGS:
-            predicted = _late(paper_models.predicted(context.paper, run, link, path, name)) if len(path) else np.nan
-            rows.append({**about, "form": name, "value": predicted, "apart": simulated - predicted})
+        flows = means.loc[run["run_id"]]
+        form = "engine, throughput" if run["synchronised"] else paper_models.AS_THEY_FALL
+        values = {form: flows[1] / flows.sum()}
+        if run["synchronised"]:
+            forms = paper_models.shares_by_form(context.paper, run, link, path)
+            values |= {form: np.mean(shares[len(shares) // 2 :]) if len(path) else np.nan for form, shares in forms}
+        simulated = values.get(paper_models.ENGINE, np.nan)
+        for form, value in values.items():
+            about = {"protocol": run["protocol"], "rtt_ms": run["rtt_ms"], "form": form}
+            rows.append({**about, "value": value, "apart": simulated - value})
     return pd.DataFrame(rows)
-
-
-def _late(shares: np.ndarray | pd.Series) -> float:
-    """Mean over the second half."""
-    return float(np.mean(shares[len(shares) // 2 :]))
 
 
 @_computes
@@ -265,9 +254,8 @@ def tuned_to(context: Context) -> pd.DataFrame:
 @_computes
 def tuned(context: Context, exhibit: Exhibit) -> Columns:
     """x(RTT), tuned for fairness, and the ends of the range that is about as fair."""
-    rows = tuned_to(context).reset_index().assign(protocol=TUNED)
-    for name in ("x", "low", "high"):
-        yield Column(exhibit.id, name, rows.assign(value=rows[name]), KEY)
+    found = Column(exhibit.id, "", tuned_to(context).reset_index().assign(protocol=TUNED), KEY)
+    yield from (found.of(name, name) for name in ("x", "low", "high"))
 
 
 def judged_runs(context: Context, experiment: str, metrics: pd.DataFrame) -> pd.DataFrame:
@@ -333,9 +321,8 @@ def web_traffic(context: Context, exhibit: Exhibit) -> Columns:
             mean, half = mean_interval(group["value"], level)
             spread = {"sd": group["value"].std(), "n_runs": group["value"].count()}
             rows.append({"protocol": label, "flows": flows, "value": mean, "half": half, **spread})
-    cells, key = pd.DataFrame(rows), ["protocol", "flows"]
-    yield Column(exhibit.id, "web_mean", cells, key)
-    yield Column(exhibit.id, "half_interval", cells.assign(value=cells["half"], sd=np.nan), key)
+    found = Column(exhibit.id, "web_mean", pd.DataFrame(rows), ["protocol", "flows"])
+    yield from (found, found.of("half_interval", "half"))
 
 
 # --- Distributions --------------------------------------------------------------------------------------------------
@@ -352,13 +339,11 @@ def case_shares(context: Context, exhibit: Exhibit, rule: str = "") -> Columns:
     system = metrics[metrics["metric"].isin(names) & (metrics["flow"] == SYSTEM)]
     tuples = system.pivot(index=["rtt_ms", "run_id"], columns="metric", values="value").reindex(columns=names)
     letters = pd.Series(case_letter(tuples[names[0]], tuples[names[1]]), tuples.index)
-    groups = list(letters.groupby(level="rtt_ms"))
-    for letter in CASE_LETTERS:
-        cells = pd.DataFrame(
-            [{"rtt_ms": rtt, "value": float((group == letter).mean()), "n_runs": len(group)} for rtt, group in groups]
-        )
-        if cells["value"].any():
-            yield Column(exhibit.id, f"case_{letter}_share{suffix}", cells, ["rtt_ms"])
+    of_rtt = letters.groupby(level="rtt_ms")
+    shares = of_rtt.value_counts(normalize=True).unstack(fill_value=0.0)
+    for letter in sorted(shares.columns.intersection([*CASE_LETTERS])):
+        cells = pd.DataFrame({"value": shares[letter], "n_runs": of_rtt.size()}).reset_index()
+        yield Column(exhibit.id, f"case_{letter}_share{suffix}", cells, ["rtt_ms"])
 
 
 def points_but_rtt(experiment: Experiment) -> list[dict[str, Any]]:
@@ -401,10 +386,9 @@ def phases(context: Context, exhibit: Exhibit) -> Columns:
             runs = phase_runs(context.metrics(name), options, point)
             share = _rtt_share(runs, options["y_axis"].get("scale") == "log")
             cells.append({**point, "setting": label, **flow, **distribution(runs, printed), "rtt_share": share})
-    table = pd.DataFrame(cells)
-    column = Column(exhibit.id, options["metric"], table, [*points[0], "setting", *flow])
+    column = Column(exhibit.id, options["metric"], pd.DataFrame(cells), [*points[0], "setting", *flow])
     yield from with_further(column)
-    yield Column(exhibit.id, "rtt_share", table.assign(value=table["rtt_share"], sd=np.nan), column.key)
+    yield column.of("rtt_share", "rtt_share")
 
 
 def _rtt_share(runs: pd.Series, logarithmic: bool) -> float:
@@ -420,7 +404,5 @@ def with_further(column: Column) -> Iterator[Column]:
     for name, suffix in FURTHER.items():
         if name not in column.cells or (name == "share" and not (column.cells["share"] < 1).any()):
             continue
-        if name == "percentile" and column.cells["percentile"].isna().all():
-            continue
-        further = column.cells.assign(value=column.cells[name], sd=np.nan)
-        yield Column(column.exhibit, f"{column.metric}_{suffix}", further, column.key, column.fixed, column.names)
+        if name != "percentile" or column.cells["percentile"].notna().any():
+            yield column.of(f"{column.metric}_{suffix}", name)

@@ -26,6 +26,10 @@ def plain_protocol(label: str) -> str:
     return label.partition(" (eq. ")[0]
 
 
+def _capacity_pps(paper: PaperConfig) -> float:
+    return link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
+
+
 @dataclass(frozen=True)
 class AimdLink:
     """The bottleneck of the models, in their symbols."""
@@ -39,8 +43,7 @@ class AimdLink:
     @classmethod
     def of(cls, paper: PaperConfig) -> AimdLink:
         """The link that the paper's configuration describes."""
-        B = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
-        value = paper.analysis_value
+        B, value = _capacity_pps(paper), paper.analysis_value
         rtts_s = tuple(value("model_rtt_s"))
         return cls(B, value("residual_share") * B, value("model_buffer_pkts"), value("rtt_ref_s"), rtts_s)
 
@@ -87,9 +90,8 @@ _MAP = " (map)"  # suffix of the labels of variants that follow the equations ex
 
 def link_of(paper: PaperConfig, rtts_ms: tuple[float, float]) -> cubic_map.Link:
     """The paper's bottleneck with two flows of these RTTs."""
-    capacity_pps = link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
     rtt_s = tuple(rtt_ms / MS_PER_S for rtt_ms in rtts_ms)
-    return cubic_map.Link(capacity_pps, paper.settings["buffer_pkts"].value, rtt_s)
+    return cubic_map.Link(_capacity_pps(paper), paper.settings["buffer_pkts"].value, rtt_s)
 
 
 def two_flows(paper: PaperConfig) -> tuple[cubic_map.Link, np.ndarray]:
@@ -169,12 +171,17 @@ def simulated_paths(context: Context, experiment: str) -> Iterator[tuple[pd.Seri
         yield run, link, path.assign(share=shares).reset_index(drop=True)
 
 
-def predicted(paper: PaperConfig, run: pd.Series, link: cubic_map.Link, path: pd.DataFrame, name: str) -> np.ndarray:
-    """Flow 1's share at the simulated number of common losses, by the map from the first simulated loss on."""
+def shares_by_form(
+    paper: PaperConfig, run: pd.Series, link: cubic_map.Link, path: pd.DataFrame
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Flow 1's share at the common losses of a run: simulated, and by each reading of the map from the first loss on."""
+    yield ENGINE, path["share"].to_numpy()
     method = method_of(paper, run["protocol"], run.get("x", 1.0))
-    model = cubic_map.CubicMap(link, method, reading(paper, name))
-    _, windows = model.path(path.loc[0, ["w1_pkts", "w2_pkts"]].to_numpy(dtype=float), len(path) - 1)
-    return np.array([link.share(w_pkts) for w_pkts in windows])
+    for name in READINGS:
+        windows = path[["w1_pkts", "w2_pkts"]].to_numpy(dtype=float)[:1]
+        if len(path):
+            _, windows = cubic_map.CubicMap(link, method, reading(paper, name)).path(windows[0], len(path) - 1)
+        yield name, np.array([link.share(w_pkts) for w_pkts in windows])
 
 
 def example_paths(context: Context, experiments: Sequence[str]) -> pd.DataFrame:
@@ -184,8 +191,7 @@ def example_paths(context: Context, experiments: Sequence[str]) -> pd.DataFrame:
         for run, link, path in simulated_paths(context, name):
             example = run["replicate"] == context.value("example_replicate")
             if example and run["synchronised"] and run["rtt_ms"] == rtt_ms and len(path):
-                forms = {ENGINE: path["share"].to_numpy()}
-                forms |= {form: predicted(context.paper, run, link, path, form) for form in READINGS}
                 about = {"protocol": run["protocol"], "loss": np.arange(len(path))}
-                parts += [pd.DataFrame({**about, "form": form, "share": shares}) for form, shares in forms.items()]
+                forms = shares_by_form(context.paper, run, link, path)
+                parts += [pd.DataFrame({**about, "form": form, "share": shares}) for form, shares in forms]
     return joined(parts)
