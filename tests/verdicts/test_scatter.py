@@ -48,7 +48,7 @@ def script():
 
 
 def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
-    both = scatter.twice_printed(papers, bundled.LAYOUT)
+    both = scatter.in_both(bundled.cells("bhatti2008"), bundled.cells("bhatti2009")).query("derived == ''")
     counts = both.groupby(["experiment", "protocol", "metric"]).size()
     assert counts.to_dict() == {
         ("self", "NewReno", "throughput_mean"): 8,
@@ -62,7 +62,7 @@ def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
     # 43/51, 45/48 and 33/32 stand in both; one of eight numbers differs by 1
     assert set(both.loc[both["reprint"], "protocol"]) == {"CCID2"}
     cubic = both.query("experiment == 'self' and protocol == 'CUBIC' and rtt_ms == 50 and flow == 2")
-    assert cubic[["first", "second"]].to_numpy().tolist() == [[43, 62]]
+    assert cubic[["value", "other"]].to_numpy().tolist() == [["43", "62"]]
 
 
 def test_pairs_from_print_alone(papers, tolerances, table, numbers):

@@ -32,8 +32,7 @@ from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
 from tcpfair.verdicts.printed import IDENTITY
 from tcpfair.verdicts.printed_metrics import printed_metrics
-from tcpfair.verdicts.scatter import reprints
-from tcpfair.verdicts.yardsticks import TWINS
+from tcpfair.verdicts.scatter import TWINS, reprints
 
 CONFIGURED, SECOND, ALL = "configured", "second reference", "all"  # readings other than hypotheses; all papers
 COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_runs", "inside_runs", "reprinted"]
@@ -158,13 +157,11 @@ def reading_table(
     other values.
     """
     papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
-    of_paper = {name: cells(paper, layout) for name, paper in papers.items()}
-    again = _reprinted(layout, of_paper)
     rows: list[dict[str, Any]] = []
     unmet: list[str] = []
     once: list[dict[str, int]] = []
     for name in papers:
-        found = _printed(layout, held[name], of_paper[name], numbers, ensemble, again, config)
+        found = _printed(layout, held[name], numbers, ensemble, config)
         plan = config.papers.get(name)
         hypotheses = plan.hypotheses if plan else {}
         readings = {CONFIGURED: (_NOTHING, "")}
@@ -195,42 +192,23 @@ def _has_all(paper: PaperConfig, layout: Layout) -> bool:
 
 
 def _printed(
-    layout: Layout,
-    held: Held,
-    own: pd.DataFrame,
-    numbers: pd.DataFrame,
-    ensemble: pd.DataFrame,
-    again: frozenset[int],
-    config: EnsembleConfig,
+    layout: Layout, held: Held, numbers: pd.DataFrame, ensemble: pd.DataFrame, config: EnsembleConfig
 ) -> Printed:
     paper = held.paper.paper
     within = numbers.set_index(IDENTITY)[["within", "within_scatter"]]
-    own = own.join(within, on=IDENTITY)
+    own = cells(held.paper, layout).join(within, on=IDENTITY)
+    is_later = paper == TWINS[1] and _has_all(load_paper(layout.paper_config(TWINS[0])), layout)
     number = pd.Series(own.index, pd.MultiIndex.from_frame(own[IDENTITY]))
     placed = ensemble[ensemble["paper"] == paper]
     placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[IDENTITY])).to_numpy())
     return Printed(
         own,
         placed.set_index(["hypothesis", "number"]),
-        again if paper == TWINS[1] else frozenset(),
+        reprints(held.paper, layout) if is_later else frozenset(),
         *printed.both_tolerances(layout.data),
         config.judging.inside,
         registry.metrics_loader(held),
     )
-
-
-def _reprinted(layout: Layout, of_paper: Mapping[str, pd.DataFrame]) -> frozenset[int]:
-    """The rows of the second Bhatti paper that are measurements of the first, even if that one is not requested."""
-    first, second = TWINS
-    if second not in of_paper:
-        return frozenset()
-    earlier = of_paper.get(first)
-    if earlier is None:
-        paper = load_paper(layout.paper_config(first))
-        if not _has_all(paper, layout):
-            return frozenset()
-        earlier = cells(paper, layout)
-    return reprints(of_paper[second], earlier)
 
 
 # --- Evidence for a reading ---------------------------------------------------------------------------------------

@@ -31,16 +31,17 @@ from scipy.special import ndtri
 from tcpfair.files.layout import Layout
 from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import nru_tuple, tuple_stability
-from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.measured import Measured
-from tcpfair.verdicts.printed import Tolerance, parse_key
+from tcpfair.verdicts.printed import Tolerance
 from tcpfair.verdicts.printed_metrics import printed_metrics
 
 SOURCES = ("twice printed", "printed sd", "simulated", "both orders")
 UNUSED = ("both orders",)
 SHARE = 0.95  # of the pairs
 REPRINT_SHARE = 0.75  # share of equal numbers in a row from which it is a reprint, not a repetition
+TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
 TESTBED = "testbed"  # numbers of the pairs and self-pairs of both Bhatti papers
 SCATTER_COLUMNS = [
     *("metric", "of", "exhibits", "source", "used", "cells", "pairs", "relative", "median", "p95"),
@@ -94,42 +95,33 @@ def numbers_with_scatter(papers: Papers, layout: Layout) -> pd.DataFrame:
     return table.assign(of=table["experiment"].mask(testbed, TESTBED), cell_name=table["exhibit"] + " " + table["key"])
 
 
-def twice_printed(papers: Papers, layout: Layout) -> pd.DataFrame:
-    """The numbers that bhatti2008 and bhatti2009 both publish for the same settings, a row for each.
+def in_both(own: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one Bhatti paper's `cells` whose numbers the tables of the ``other`` one have too.
 
-    Columns experiment (of bhatti2009), protocol, rtt_ms, flow, metric, first (2008), second (2009), reprint: whether the
-    rows of the protocol are one measurement published twice.
+    ``experiment`` is that of bhatti2009. Further columns: protocol, rtt_ms, ``other``, the value in that paper, and
+    ``reprint``. Rows of one protocol, or of an experiment without protocols, are one measurement that is published twice if
+    `REPRINT_SHARE` of them are equal.
     """
-    tables = [printed_metrics(papers[name], layout) for name in ("bhatti2008", "bhatti2009")]
-    key, parts = [*_PLACE, "flow", "metric"], []
-    for names in _SAME_RUNS.items():
-        first, second = (
-            table[name].query("derived == ''")[[*key, "value"]] for table, name in zip(tables, names, strict=True)
-        )
-        both = first.merge(second, on=key, suffixes=("_first", "_second")).assign(experiment=names[1])
-        parts.append(both.rename(columns={"value_first": "first", "value_second": "second"}))
-    found = pd.concat(parts, ignore_index=True)
-    equal = (found["first"] == found["second"]).groupby([found["experiment"], found["protocol"]]).transform("mean")
-    return found.assign(reprint=equal >= REPRINT_SHARE)[["experiment", *key, "first", "second", "reprint"]]
+    own, other = (table[table["how"] == "table"].replace({"experiment": _SAME_RUNS}) for table in (own, other))
+    values = other.set_index(["experiment", "key", "metric"])["value"].rename("other")
+    both = own.join(values, on=values.index.names, how="inner")
+    both = both.join(pd.DataFrame(both["where"].tolist(), both.index)[_PLACE])
+    equal = (both["value"] == both["other"]).groupby([both["experiment"], both["protocol"].fillna("")])
+    return both.assign(reprint=equal.transform("mean") >= REPRINT_SHARE)
 
 
-def reprints(own: pd.DataFrame, other: pd.DataFrame) -> frozenset[int]:
-    """The rows of one Bhatti paper's `cells` that are measurements of the ``other`` one.
-
-    Rows of one protocol, or of an experiment without protocols, are a reprint if `REPRINT_SHARE` of them are equal.
-    """
-    place = ["experiment", "key", "metric"]
-    first, second = (
-        table[table["how"] == "table"].replace({"experiment": _SAME_RUNS}).reset_index() for table in (own, other)
-    )
-    both = first.merge(second[[*place, "value"]], on=place)
-    rows = [both["experiment"], both["key"].map(lambda key: parse_key(key).get("protocol", ""))]
-    equal = (both["value_x"] == both["value_y"]).groupby(rows).transform("mean")
-    return frozenset(both.loc[equal >= REPRINT_SHARE, "index"])
+def reprints(paper: PaperConfig, layout: Layout) -> frozenset[int]:
+    """The rows of a paper's `cells` that are measurements of the other Bhatti paper, even if that one is not requested."""
+    if paper.paper not in TWINS:
+        return frozenset()
+    (twin,) = set(TWINS) - {paper.paper}
+    tables = (cells(each, layout) for each in (paper, load_paper(layout.paper_config(twin))))
+    return frozenset(in_both(*tables).query("reprint").index)
 
 
 def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.DataFrame:
-    both = twice_printed(papers, layout)
+    both = in_both(*(cells(papers[name], layout) for name in TWINS)).query("derived == ''")
+    both = both.assign(first=pd.to_numeric(both["value"]), second=pd.to_numeric(both["other"]))
     parts = [both[~both["reprint"]], _nru_of_both(both), _shares_of_both(both), _spreads_of_both(numbers)]
     found = pd.concat(parts, ignore_index=True)
     named = [

@@ -20,7 +20,7 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.printed import IDENTITY, both_tolerances, compare, load_printed
-from tcpfair.verdicts.scatter import twice_printed
+from tcpfair.verdicts.scatter import TWINS, in_both
 
 SMALLEST_TABLE = 4  # least numbers of one metric in a table; the median of fewer is nearly the published number itself
 YARDSTICK_COLUMNS = [
@@ -28,7 +28,6 @@ YARDSTICK_COLUMNS = [
 ]
 NULL, OTHER, PERFECT, SETTINGS = "null model", "other paper", "perfect model", "all settings"
 SHARE, ERROR = "share within tolerance", "error in tolerances"
-TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
 _LETTERS = ("case", "case_1dp")
 
 
@@ -51,31 +50,9 @@ def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFr
 
     Cells that are one measurement published twice are omitted.
     """
-    found = pd.concat(in_both(papers, layout).values())
-    found = found[~found["reprint"]]
-    return _as_numbers(found.assign(value=found["other"]), "other paper")
-
-
-def in_both(papers: Mapping[str, PaperConfig], layout: Layout) -> dict[str, pd.DataFrame]:
-    """The rows of `cells` of each Bhatti paper that the other one publishes too.
-
-    Columns ``other``, the number in that paper, and ``reprint``, whether it is one measurement published twice
-    (`tcpfair.verdicts.scatter`).
-    """
-    key = ["experiment", "protocol", "rtt_ms", "flow", "metric"]
-    shared = twice_printed(papers, layout)
-    names = {"bhatti2008": {"pair_ccid2_first": "pair"}, "bhatti2009": {}}
-    found = {}
-    for of, value in zip(TWINS, ("second", "first"), strict=True):
-        others = shared.replace({"experiment": names[of]}).set_index(key)
-        table = cells(papers[of], layout)
-        plain = table[table["cell"].notna() & (table["derived"] == "") & (table["how"] == "table")]
-        where = pd.DataFrame(plain["where"].tolist(), index=plain.index)
-        places = pd.concat([plain.drop(columns="metric").rename(columns={"measure": "metric"}), where], axis=1)[key]
-        matched = others[[value, "reprint"]].reindex(pd.MultiIndex.from_frame(places)).set_index(plain.index)
-        matched = matched.rename(columns={value: "other"}).dropna(subset="other")
-        found[of] = plain.join(matched.astype({"reprint": bool}), how="inner")
-    return found
+    first, second = (cells(papers[name], layout) for name in TWINS)
+    found = pd.concat([in_both(first, second), in_both(second, first)]).query("derived == '' and not reprint")
+    return _as_numbers(found.assign(value=pd.to_numeric(found["other"])), "other paper")
 
 
 def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from tcpfair.verdicts.columns import filled
 from tcpfair.verdicts.ensemble import inference, placing
 from tcpfair.verdicts.ensemble.members import Members, fresh, members_of
 from tcpfair.verdicts.scatter import reprints
-from tcpfair.verdicts.yardsticks import TWINS
 
 COLUMNS = {
     "ensemble_papers": [
@@ -197,7 +196,7 @@ def tables(
             for name in plan.inferred_from
             if name in shipped
         }
-        added = {"others": others, "reprints": _reprints(layout, papers, paper) if others else frozenset()}
+        added = {"others": others, "reprints": reprints(papers[paper], layout) if others else frozenset()}
         added["second_reference"] = plan.second_reference if plan.second_reference in others else ""
         for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
             judged = replace(alone, **added)
@@ -214,14 +213,6 @@ def tables(
                 ]
                 parts["ensemble_held_out"].append(pd.DataFrame(checks))
     return {name: _joined(frames, COLUMNS[name]) for name, frames in parts.items()}
-
-
-def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> frozenset[int]:
-    """The numbers of one Bhatti paper that are measurements of the other."""
-    if paper not in TWINS or not set(TWINS) <= set(papers):
-        return frozenset()
-    (other,) = set(TWINS) - {paper}
-    return reprints(cells_of(papers[paper], layout), cells_of(papers[other], layout))
 
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
