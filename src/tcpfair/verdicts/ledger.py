@@ -199,31 +199,25 @@ def summary_table(
     scatter`` (outcome by the scatter of repetitions). Numbers are counted for each paper (exhibit empty) and for each exhibit
     or section that they belong to (`printed.belonging`): a number in the text that quotes an exhibit counts for both.
     """
+    words = {True: "within", False: "outside"}
+    outcomes = {by: numbers[by].map(words).fillna("not computed") for by in _NUMBERS.values()}
+    numbers = numbers[["paper", "exhibit", "quotes"]].assign(**outcomes)
+    of_numbers = [(what, numbers, by, printed.OUTCOMES) for what, by in _NUMBERS.items()]
+    of_papers = [("exhibits", exhibits, "status", STATUSES), ("claims", verdicts, "verdict", claims.VERDICTS)]
     rows = [
-        *(
-            (paper, "", what, printed.by_category(of, categories))
-            for what, table, column, categories in (
-                ("exhibits", exhibits, "status", STATUSES),
-                ("claims", verdicts, "verdict", claims.VERDICTS),
-            )
-            for paper, of in table.groupby("paper", sort=False)[column]
-        ),
-        *(
-            (paper, "", what, printed.count(of, by=by).by_outcome())
-            for what, by in _NUMBERS.items()
-            for paper, of in numbers.groupby("paper", sort=False)
-        ),
+        (paper, "", what, printed.by_category(of, categories))
+        for what, table, column, categories in of_papers + of_numbers
+        for paper, of in table.groupby("paper", sort=False)[column]
     ]
-    # few columns: to select rows of all columns takes ten times as long
-    columns = ["exhibit", "quotes", "within", "within_scatter"]
-    for paper, of_paper in numbers[["paper", *columns]].groupby("paper", sort=False):
-        places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *of_paper["exhibit"]])
-        counted = [
-            (what, place, printed.count_within(of_paper, place, by))
+    placed = dict(list(pd.concat([numbers, numbers.assign(exhibit=numbers["quotes"])]).groupby("exhibit")))
+    for paper, own in numbers.groupby("paper", sort=False)["exhibit"]:
+        places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *own])
+        rows += [
+            (paper, place, what, printed.by_category(placed[place][by], printed.OUTCOMES))
             for what, by in _NUMBERS.items()
             for place in places
+            if place in placed
         ]
-        rows += [(paper, place, what, found.by_outcome()) for what, place, found in counted if found.total]
     return pd.DataFrame(
         [
             (paper, place, what, category, n, sum(counts.values()), n / sum(counts.values()))
@@ -245,19 +239,15 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
     """
     tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
     reference = pd.read_csv(layout.data / "reference" / "ns2.csv", dtype=str, keep_default_na=False)
-    table = reference.rename(columns={"value": "ns2"}).merge(
-        numbers[[*IDENTITY, "printed", "reproduced", "within"]].rename(columns={"within": "within_reproduced"}),
-        on=IDENTITY,
-        how="left",
-    )
+    ours = numbers[[*IDENTITY, "printed", "reproduced", "tolerance", "within"]]
+    table = reference.rename(columns={"value": "ns2"}).merge(ours, on=IDENTITY, how="left")
     drawn = table[IDENTITY].merge(reproduced[[*IDENTITY, "value"]], on=IDENTITY, how="left")["value"]
     table["reproduced"] = table["reproduced"].where(table["reproduced"].notna(), drawn)
-    deviations = [
-        printed.within(value, float(ns2), metric, tolerances) if pd.notna(value) else None
+    within = [
+        printed.within(value, float(ns2), metric, tolerances).within if pd.notna(value) else None
         for value, ns2, metric in zip(table["printed"], table["ns2"], table["metric"], strict=True)
     ]
-    table["tolerance"] = [deviation and deviation.tolerance for deviation in deviations]
-    table["within_ns2"] = pd.array([deviation and deviation.within for deviation in deviations], dtype="boolean")
+    table = table.rename(columns={"within": "within_reproduced"}).assign(within_ns2=pd.array(within, dtype="boolean"))
     table["paper"] = table["exhibit"].str.partition(".")[0]
     columns = ["setting", "ns2", "reproduced", "printed", "tolerance", "within_reproduced", "within_ns2", "note"]
     return table[["paper", *IDENTITY, *columns]]

@@ -136,12 +136,9 @@ def _explained(claim: Claim, judged: Judged, settings: pd.DataFrame, known: Mapp
 
 
 def _row(claim: Claim, found: Decided, source: str) -> dict:
-    stated = {name: getattr(found.clause, name) for name in ("says", "quantity", "unit", "asks", "why", "in_print")}
-    measured = ("outcome", "value", "low", "high", "cell", "turns_at", "confidence", "kept", "single_share", "n_single")
-    numbers = {name: getattr(found, name) for name in measured}
-    named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id}
+    named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "source": source}
     named["margin"] = found.clause.give or found.clause.clear
-    return {**named, "source": source, **stated, **numbers}
+    return {**vars(found), **found.clause.model_dump(), "asks": found.clause.asks, **named}
 
 
 def decide(
