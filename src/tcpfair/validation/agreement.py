@@ -130,18 +130,12 @@ def load_explanations(
         for key, entry in (lines or {}).items():
             if not any(fnmatch(row, key) for row in rows[tool]):
                 raise InputError(f"{path}: {tool}: {key!r} fits no row; write it as metric/algorithm/experiment")
-            outcome, line = _outcome_and_line(entry)
+            is_known = not (isinstance(entry, dict) and set(entry) == {UNEXPLAINED})
+            outcome, line = (EXPLAINED, entry) if is_known else (UNEXPLAINED, entry[UNEXPLAINED])
             if not isinstance(line, str) or "\n" in line.strip():
                 raise InputError(f"{path}: {tool}.{key}: must be one line of text")
             found[tool][key] = outcome, line.strip()
     return found
-
-
-def _outcome_and_line(entry: Any) -> tuple[str, Any]:
-    match entry:
-        case {"unexplained": line, **rest} if not rest:
-            return UNEXPLAINED, line
-    return EXPLAINED, entry
 
 
 def _rows(config: PaperConfig) -> list[str]:

@@ -7,7 +7,6 @@ experiments, under other settings too, without drawing the exhibit; `printed_met
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Annotated, Any, Literal
 
@@ -52,8 +51,20 @@ Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
 # --- A cell -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Cell:
+class Combined(Strict):
+    """How a number is computed from its cells: over runs, over flows, over many cells."""
+
+    runs: OverRuns = "mean"
+    flows: OverFlows | None = None
+    cells: OverCells | None = None
+    over: str = "rtt_ms"
+    leaders: list[str] = Field(default_factory=list)
+    slack: float = 0.0
+    gain: bool = False
+    inverse: bool = False
+
+
+class Cell(Combined):
     """The place of a number in the metrics of its experiments, and how it is computed from them.
 
     ``where`` gives each grid variable one value, or a list of values for a number of many cells; omitted variables may have
@@ -63,19 +74,11 @@ class Cell:
     experiments: tuple[str, ...]
     measure: str
     flow: int | None
-    where: Mapping[str, Any]
-    runs: OverRuns = "mean"
-    flows: OverFlows | None = None
-    cells: OverCells | None = None
-    over: str = "rtt_ms"
-    leaders: tuple[str, ...] = ()
-    slack: float = 0.0
+    where: dict[str, Any]
     base: Cell | None = None
-    gain: bool = False
-    inverse: bool = False
     scale: float = 1.0
     share: float = 0.5
-    grid: Mapping[str, list[Any]] = field(default_factory=dict, compare=False)  # of the experiments: all values
+    grid: dict[str, list[Any]]  # of the experiments: all values
 
     @property
     def derived(self) -> str:
@@ -218,7 +221,7 @@ class _Base(Strict):
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class Rule(Strict):
+class Rule(Combined):
     """The cells of the published numbers of one metric of an exhibit; ``data/cells.yaml`` explains the fields."""
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
@@ -226,15 +229,7 @@ class Rule(Strict):
     measure: str = ""
     flow: int | Literal["each"] | None = None
     where: dict[str, Any] = Field(default_factory=dict)
-    runs: OverRuns = "mean"
-    flows: OverFlows | None = None
-    cells: OverCells | None = None
-    over: str = "rtt_ms"
-    leaders: list[str] = Field(default_factory=list)
-    slack: float = 0.0
     base: _Base | None = None
-    gain: bool = False
-    inverse: bool = False
     printed_runs: int = Field(default=0, ge=0)
     scale: Scale | None = None
     table: str = ""
@@ -428,18 +423,18 @@ def cell_at(
     Raises InputError that begins with ``place`` for a variable or a value that the experiments lack.
     """
     grid = _grid(paper, rule.experiments, place)
+    how = {name: getattr(rule, name) for name in ("experiments", *Combined.model_fields)}
     cell = Cell(
+        **how | {"runs": "median" if rule.runs == "distribution" else rule.runs},
         measure=measure,
         flow=None if flow == EACH else flow,
         where={name: _in_grid(grid, name, value, place) for name, value in where.items()},
-        runs="median" if rule.runs == "distribution" else rule.runs,
-        leaders=tuple(rule.leaders),
         scale=scale_of(paper, rule.scale),
-        **{name: getattr(rule, name) for name in ("experiments", "flows", "cells", "over", "slack", "gain", "inverse")},
         share=paper.analysis_value(_SHARES[rule.runs]) if rule.runs in _SHARES else 0.5,
         grid=grid,
     )
-    return cell if rule.base is None else replace(cell, base=_base_of(paper, rule.base, cell, place))
+    base = rule.base and _base_of(paper, rule.base, cell, place)
+    return cell.model_copy(update={"base": base})
 
 
 def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
@@ -448,7 +443,7 @@ def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
     grid = _grid(paper, experiments, place)
     where = {**cell.where, **{name: _in_grid(grid, name, value, place) for name, value in base.where.items()}}
     single = {"cells": None, "scale": 1.0, "gain": False, "grid": grid}
-    return replace(cell, experiments=experiments, where=where, **single)
+    return cell.model_copy(update={"experiments": experiments, "where": where, **single})
 
 
 def _grid(paper: PaperConfig, experiments: tuple[str, ...], place: str) -> dict[str, list[Any]]:

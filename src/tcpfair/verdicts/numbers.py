@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +140,7 @@ def _cells(context: Context, series: Series, metric: str, where: dict[str, Any])
     if cells.duplicated(key).any():
         raise InputError(f"data/cells.yaml: {metric}: by: {', '.join(key)} does not distinguish its cells")
     if series.flows:  # the spread is that of the runs' own value, if the metric has one
-        own = replace(cell, measure=metric, flow=SYSTEM, flows=None).by_run(measured)
+        own = cell.model_copy(update={"measure": metric, "flow": SYSTEM, "flows": None}).by_run(measured)
         spread = own.places[key].assign(sd=drawn(own.values.to_numpy())[1][0])
         cells = cells.drop(columns="sd").merge(spread, on=key, how="left")
     if cell.scale != 1:

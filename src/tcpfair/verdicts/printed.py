@@ -362,9 +362,9 @@ def by_category(values: Iterable[str], categories: Iterable[str]) -> dict[str, i
     return {name: found[name] for name in categories}
 
 
-def count(compared: pd.DataFrame, in_text: int = 0, by: Literal["within", "within_scatter"] = "within") -> Counted:
-    """Counts of the rows of a table of `compare`, by its own tolerances or by those of the scatter."""
-    within = compared[by]
+def count(compared: pd.DataFrame, in_text: int = 0) -> Counted:
+    """Counts of the rows of a table of `compare`."""
+    within = compared["within"]
     return Counted(int(within.eq(True).sum()), int(within.notna().sum()), int(within.isna().sum()), in_text)
 
 
@@ -377,15 +377,13 @@ def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
     return pd.concat([own, compared[compared["quotes"] == exhibit_id]])
 
 
-def count_within(
-    compared: pd.DataFrame, exhibit_id: str, by: Literal["within", "within_scatter"] = "within"
-) -> Counted:
+def count_within(compared: pd.DataFrame, exhibit_id: str) -> Counted:
     """Counts of the published numbers that belong to an exhibit, shown with it everywhere.
 
     ``compared`` is a table of `compare` with all published numbers of the paper.
     """
     rows = belonging(compared, exhibit_id)
-    return count(rows, int((rows["exhibit"] != exhibit_id).sum()), by)
+    return count(rows, int((rows["exhibit"] != exhibit_id).sum()))
 
 
 def drawn_marks(exhibit: Exhibit, printing: Collection[str]) -> list[str]:

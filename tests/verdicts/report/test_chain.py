@@ -111,7 +111,7 @@ def test_the_command_of_a_claim_decides_it(chain):
 
 def test_experiments_lead_to_what_needs_them_for_weights_too(chain):
     assert "bhatti2008.fig4" in chain.exhibits_of_experiment("bhatti2008", "self")
-    assert "bhatti2008.c09" in chain.claims_of_experiment("bhatti2008", "pair")
+    assert "bhatti2008.c09" in chain.claims_of("bhatti2008", "pair")
     assert chain.equations_of_claim(chain.claims["ogura"][0]) == [
         "ogura.eq1"
     ]  # no exhibit shows it; its section has it

@@ -130,21 +130,14 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) ->
     for column, values in coded_columns(drawn.loc[weight.index]).items():
         name, _, choice = str(column).partition("\t")
         used = drawn[name].get(BASE, np.nan)
+        found = {"shift": (weight - prior).groupby(values.to_numpy()).sum().cumsum().abs().max()}
         if choice:
-            found = {"median": float((weight * values).sum()), "prior_median": float((prior * values).sum())}
-            found["shift"] = abs(found["median"] - found["prior_median"])
+            found |= {"median": (weight * values).sum(), "prior_median": (prior * values).sum()}
             name, used = f"{name} = {choice}", float(str(used) == choice)
         else:
-            order = np.argsort(values.to_numpy(), kind="stable")
-            x = values.to_numpy()[order]
-            reached = {start: np.cumsum(by.to_numpy()[order]) for start, by in (("", weight), ("prior_", prior))}
-            found = {
-                f"{start}{name}": float(x[min(np.searchsorted(below, share), len(x) - 1)])
-                for start, below in reached.items()
-                for name, share in (("low", 0.05), ("median", 0.5), ("high", 0.95))
-            }
-            last_of_equal = np.append(x[1:] != x[:-1], True)
-            found["shift"] = float(np.abs(reached[""] - reached["prior_"])[last_of_equal].max())
+            for start, by in (("", weight), ("prior_", prior)):
+                quantiles = np.quantile(values, (0.05, 0.5, 0.95), weights=by, method="inverted_cdf")
+                found |= dict(zip((f"{start}low", f"{start}median", f"{start}high"), quantiles, strict=True))
         rows.append({"assumption": name, "used": used, **found})
     found = pd.DataFrame(rows, columns=MARGINALS)
     if effective_settings(weight) < least_effective:

@@ -101,6 +101,8 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
             ledger, {view["exhibit"].id: view for p in papers for view in p["exhibits"]}, chain
         ),
         "facts": Facts(ledger),
+        "ledger": ledger,
+        "overall": overall,
         "totals": {
             what: summed(paper["counts"][what] for paper in papers) for what in ("exhibits", "claims", "numbers")
         },
@@ -108,19 +110,11 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "margin_table": claim_views.margin_table(ledger),
         "cause_table": claim_views.cause_table(claims, causes),
         "exhibit_table": exhibit_table([view for paper in papers for view in paper["exhibits"]]),
-        "printed_shares": overall.printed_shares(ledger),
-        "readings": overall.readings(ledger),
-        "yardsticks": overall.yardsticks(ledger),
-        "agreement": overall.ns2_agreement(ledger),
-        "ns2_only": overall.ns2_only(ledger),
         "altered": checksums.altered(layout.data),
-        "ensembles": overall.ensembles(ledger),
-        "held_out": overall.held_out(ledger),
         "changes": len(changes),
         "change_table": moved.change_table(changes),
         "changed": Bar(printed.by_category(ledger["changes"]["change"], CHANGES)),
         "changes_shown": moved.SHOWN,
-        "plan": overall.run_plan(ledger),
         "validated": layout.validation / "report.html" in linked,
         "lab": lab,
         "write_up": chains.relative(layout, layout.write_up) if layout.write_up in linked else "",

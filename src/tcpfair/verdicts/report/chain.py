@@ -112,10 +112,11 @@ class Chain:
         """Everything that a claim or an exhibit is linked with; ``lines`` have the address of their experiment."""
         paper = member.partition(".")[0]
         places = [(paper, name) for name in experiments]
+        known = self.configs[paper].experiments
         return {
             "sections": [section.link for section in self.sections_of(member)],
             "equations": [to(equation, equation_label(equation)) for equation in equations],
-            "experiments": [to_experiment(*place) for place in places if place[1] in self.configs[paper].experiments],
+            "experiments": [to_experiment(*place) for place in places if place[1] in known],
             "lines": [(to_experiment(*place)[0], self.lines[place]) for place in places if place in self.lines],
             "traces": [(self.traces[place], place[1]) for place in places if place in self.traces],
             "notebook": self.notebook(paper, shown),
@@ -143,9 +144,9 @@ class Chain:
         names = ",".join(exhibit.id for exhibit in chosen)
         return f"./reproduce --config 'only=[{names}]'" if len(chosen) > 1 else f"./reproduce --config only={names}"
 
-    def claims_of_exhibit(self, exhibit: Exhibit) -> list[str]:
-        """Claims that name an exhibit."""
-        return [claim.id for claim in self.claims[exhibit.id.partition(".")[0]] if exhibit.id in claim.exhibits]
+    def claims_of(self, paper: str, name: str) -> list[str]:
+        """Claims that name an exhibit or an experiment of a paper."""
+        return [claim.id for claim in self.claims[paper] if name in (*claim.exhibits, *claim.experiments)]
 
     def claims_of_equations(self, paper: str) -> dict[str, list[str]]:
         """The claims of a paper by the equations that they need."""
@@ -154,9 +155,6 @@ class Chain:
             for equation in self.equations_of_claim(claim):
                 found[equation].append(claim.id)
         return found
-
-    def claims_of_experiment(self, paper: str, name: str) -> list[str]:
-        return [claim.id for claim in self.claims[paper] if name in claim.experiments]
 
     def exhibits_of_experiment(self, paper: str, name: str) -> list[str]:
         config = self.configs[paper]

@@ -29,8 +29,7 @@ def exhibit_views(
     def view(exhibit: Exhibit) -> View:
         row, found = listed[exhibit.id], records.get(exhibit.id)
         files = {Path(name).suffix: layout.root / name for name in row["files"].split(";") if name}
-        own = printed.belonging(numbers, exhibit.id)
-        counted = printed.count(own, int((own["exhibit"] != exhibit.id).sum()))
+        own, counted = printed.belonging(numbers, exhibit.id), printed.count_within(numbers, exhibit.id)
         is_built = row["status"] == "built"
         name = f"{label(exhibit.id)} of {config.paper}"
         caption = f"Published and reproduced numbers of {name}"
@@ -52,7 +51,7 @@ def exhibit_views(
             "counted": counted,
             # exhibits whose published numbers it draws as marks
             "marks": [to(other) for other in printed.drawn_marks(exhibit, printing)],
-            "claims": [to(claim) for claim in chain.claims_of_exhibit(exhibit)],
+            "claims": [to(claim) for claim in chain.claims_of(config.paper, exhibit.id)],
             "around": chain.around_exhibit(exhibit, config),
             "lab": [(f"{lab}#preset={config.paper}/{each}", each) for each in exhibit.experiments] if lab else [],
         }

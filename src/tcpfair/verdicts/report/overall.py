@@ -261,7 +261,7 @@ def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chai
                 "code": manifest.get(CODE, {}).get(code.SIMULATOR, "")[:12],
                 "assumptions": _assumed(paper, name, assumed[assumed["experiment"] == name]),
                 "exhibits": [to(each) for each in chain.exhibits_of_experiment(paper, name)],
-                "claims": [to(each) for each in chain.claims_of_experiment(paper, name)],
+                "claims": [to(each) for each in chain.claims_of(paper, name)],
                 "anchor": to_experiment(paper, name)[0][1:],
             }
         )
