@@ -232,7 +232,7 @@ def test_a_reading_by_other_metrics_compares_these():
 # --- Claims -------------------------------------------------------------------------------------------------------
 
 CLAIMS = {claim.id: claim for claim in load_claims(LAYOUT.data / "claims/bhatti2009.yaml")}
-PAIR = {"bhatti2009": bundled.config("bhatti2009")}
+PAIR = bundled.config("bhatti2009")
 
 
 def plans(**hypotheses):
@@ -274,7 +274,7 @@ def held(tmp_path):
     )
     table["flow"] = np.where(table["metric"].str.startswith("U_n"), 1, SYSTEM)
     table.to_parquet(tmp_path / "ns2_14.parquet")
-    return {"bhatti2009": HeldRuns(tmp_path / "ns2_14.parquet")}
+    return HeldRuns(tmp_path / "ns2_14.parquet")
 
 
 def by_other_metrics(**metrics):
@@ -284,17 +284,17 @@ def by_other_metrics(**metrics):
 def test_clauses_are_decided_by_the_metrics_of_a_reading(held):
     nothing = pd.DataFrame(columns=["id", "hypothesis"])
     config = by_other_metrics(U_n="U_n@half_of_sum", U_N="U_N@half_of_sum")
-    rows = readings.clauses_read_as(held, {}, lambda claim: "", nothing, config)
+    rows = readings.clauses_read_as(held, None, lambda claim: "", nothing, config)
     shares = rows.set_index(["id", "clause"])["share"]
     assert (shares["bhatti2009.c29", "before"], shares["bhatti2009.c29", "after"]) == (0.0, 1.0)
     assert set(rows["hypothesis"]) == {"other"}
     assert (rows["settings"] == 1).all()
-    same = readings.clauses_read_as(held, {}, lambda claim: "", nothing, by_other_metrics(U_n="U_n"))
+    same = readings.clauses_read_as(held, None, lambda claim: "", nothing, by_other_metrics(U_n="U_n"))
     assert same.set_index(["id", "clause"])["share"]["bhatti2009.c29", "after"] == 0.0
-    assert readings.clauses_read_as(held, {}, lambda claim: "not asked for", nothing, config).empty
+    assert readings.clauses_read_as(held, None, lambda claim: "not asked for", nothing, config).empty
     done = rows[["id", "hypothesis"]].drop_duplicates()
-    assert readings.clauses_read_as(held, {}, lambda claim: "", done, config).empty
-    assert readings.clauses_read_as(held, {}, lambda claim: "", nothing, None).empty
+    assert readings.clauses_read_as(held, None, lambda claim: "", done, config).empty
+    assert readings.clauses_read_as(held, None, lambda claim: "", nothing, None).empty
 
 
 @pytest.mark.parametrize(("metric", "other", "wrong"), [("U_n", "U_n@half", "U_n@half"), ("V_n", "U_n", "V_n")])
@@ -304,4 +304,4 @@ def test_a_metric_that_no_run_has_gets_one_line(held, metric, other, wrong):
         rf"^config/ensemble.yaml: papers.bhatti2009.hypotheses.other.metrics: metric of ns2_14 '{wrong}' is unknown"
     )
     with pytest.raises(InputError, match=complaint):
-        readings.clauses_read_as(held, {}, lambda claim: "", pd.DataFrame(columns=["id", "hypothesis"]), config)
+        readings.clauses_read_as(held, None, lambda claim: "", pd.DataFrame(columns=["id", "hypothesis"]), config)

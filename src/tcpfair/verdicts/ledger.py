@@ -93,13 +93,12 @@ def write_judged(layout: Layout, config: Config, paper: str, place: Path | None 
     """
     scope = scope_of(layout, config)
     held = Held(layout, scope.papers[paper])
-    plans, of_paper = _plans(layout), {paper: held}
+    plans, further = _plans(layout), further_runs(layout, held.paper)
     settings = rounded_table(clause_table(layout, held.paper))
-    further = {paper: further_runs(layout, held.paper)}
-    read_as = readings.clauses_read_as(of_paper, further, scope.left_out, settings, plans)
+    read_as = readings.clauses_read_as(held, further, scope.left_out, settings, plans)
     settings = pd.concat([settings, read_as], ignore_index=True) if len(read_as) else settings
-    denied = readings.denied_in_print(layout, {paper: held.paper}, plans)
-    found = (*claims.evaluate(layout, of_paper, scope.left_out, settings, further, denied), settings)
+    denied = readings.denied_in_print(layout, held.paper, plans)
+    found = (*claims.evaluate(held, scope.left_out, settings, further, denied), settings)
     with whole_folder(place or layout.judged / paper) as folder:
         for name, table in zip(JUDGED_TABLES, found, strict=True):
             table.to_parquet(folder / f"{name}.parquet", index=False)

@@ -42,7 +42,6 @@ COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 _NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
-Papers = Mapping[str, PaperConfig]
 Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read instead
 
 
@@ -285,36 +284,33 @@ def _unmet(where: str, needs: Sequence[str], found: Suggested) -> list[str]:
 
 
 def clauses_read_as(
-    held: Mapping[str, Held],
-    further: Mapping[str, pd.DataFrame],
+    held: Held,
+    further: pd.DataFrame | None,
     left_out: Callable[[Claim], str],
     settings: pd.DataFrame,
     config: EnsembleConfig | None,
 ) -> pd.DataFrame:
-    """The clauses of claims whose experiments a hypothesis reads by other metrics, if the ensemble does not have them.
+    """The clauses of a paper's claims whose experiments a hypothesis reads by other metrics, if the ensemble lacks them.
 
     They are decided on the configured runs, in the columns of ``settings``, the table ``ensemble_clauses``: ``share`` is 1 for a
     clause that holds, 0 for one that does not, NaN for an open one. Raises InputError for an unmeasured metric.
     """
     rows = []
     known = set(settings[["id", "hypothesis"]].itertuples(index=False, name=None))
-    for paper, own in held.items():
-        for name, reading in _readings(config, paper).items():
-            metrics = reading.metrics
-            _check_metrics(own, metrics, f"config/ensemble.yaml: papers.{paper}.hypotheses.{name}.metrics")
-            measured = Measured(registry.metrics_loader(own, further.get(paper)), metrics)
-            read = {experiment for experiment, _ in metrics}
-            for claim in load_claims(own.layout.data / "claims" / f"{paper}.yaml") if metrics else ():
-                if (claim.id, name) in known or not read & set(claim.experiments) or left_out(claim):
-                    continue
-                found = registry.decide(
-                    claim, own.paper, measured, registry.trace_loader(own), source=own.layout.source
-                )
-                about = {"id": claim.id, "paper": paper, "hypothesis": name, "settings": 1, "assumption": ""}
-                for clause in found.clauses:
-                    share = _SHARES[clause.outcome]
-                    result = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
-                    rows.append({**about, "clause": clause.clause_id, **result})
+    paper = held.paper.paper
+    for name, reading in _readings(config, paper).items():
+        metrics = reading.metrics
+        _check_metrics(held, metrics, f"config/ensemble.yaml: papers.{paper}.hypotheses.{name}.metrics")
+        measured = Measured(registry.metrics_loader(held, further), metrics)
+        read = {experiment for experiment, _ in metrics}
+        for claim in load_claims(held.layout.data / "claims" / f"{paper}.yaml") if metrics else ():
+            if (claim.id, name) in known or not read & set(claim.experiments) or left_out(claim):
+                continue
+            about = {"id": claim.id, "paper": paper, "hypothesis": name, "settings": 1, "assumption": ""}
+            for clause in registry.decide(claim, held.paper, measured, registry.trace_loader(held)).clauses:
+                share = _SHARES[clause.outcome]
+                result = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
+                rows.append({**about, "clause": clause.clause_id, **result})
     return pd.DataFrame(rows, columns=CLAUSES)
 
 
@@ -335,23 +331,22 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
 
 
 def denied_in_print(
-    layout: Layout, papers: Papers, config: EnsembleConfig | None
+    layout: Layout, paper: PaperConfig, config: EnsembleConfig | None
 ) -> Callable[[Claim], dict[str, list[str]]]:
-    """A function that returns the clauses of a claim that its paper's own numbers contradict, by hypothesis: with all numbers
-    (``""``), and for each hypothesis that excludes some, without these."""
+    """A function that returns the clauses of a claim that the numbers of its ``paper`` contradict, by hypothesis: with all
+    numbers (``""``), and for each hypothesis that excludes some, without these.
+    """
 
     @cache
-    def printed_as(paper: str) -> dict[str, Measured]:
-        readings = _readings(config, paper).items()
+    def printed_as() -> dict[str, Measured]:
+        readings = _readings(config, paper.paper).items()
         without = {AS_PRINTED: []} | {name: reading.excluded for name, reading in readings if reading.excluded}
         return {
-            name: Measured(printed_metrics(papers[paper], layout, partial(tables.excluded, which=numbers)).__getitem__)
+            name: Measured(printed_metrics(paper, layout, partial(tables.excluded, which=numbers)).__getitem__)
             for name, numbers in without.items()
         }
 
-    return lambda claim: {
-        name: _denied(claim, papers[claim.paper], measured) for name, measured in printed_as(claim.paper).items()
-    }
+    return lambda claim: {name: _denied(claim, paper, measured) for name, measured in printed_as().items()}
 
 
 def _denied(claim: Claim, paper: PaperConfig, measured: Measured) -> list[str]:

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims import causes
 from tcpfair.verdicts.claims.causes import CONDITIONS, Found, unmet
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN
 from tcpfair.verdicts.claims.why import Cause
@@ -75,12 +74,9 @@ def test_a_cause_is_refused_where_the_evidence_does_not_support_it(needs, met, a
     assert unmet("a cause", cause, met) == ""
     line = unmet("a cause", cause, altered)
     assert line.startswith("data/claims/ogura.yaml: ogura.c99: cause: a cause: ")
-    with pytest.raises(InputError, match="a cause"):
-        causes.refuse([line])
 
 
 def test_every_condition_is_tried():
     assert {name for name, _, _ in CASES} == set(CONDITIONS)
     with pytest.raises(InputError, match="needs: condition.*'luck'"):
         unmet("a cause", Cause(says="x", verdicts=["partly"], needs="luck"), found([HOLDS]))
-    causes.refuse([])

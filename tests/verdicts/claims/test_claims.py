@@ -5,6 +5,7 @@ import inspect
 from importlib import import_module
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
@@ -89,8 +90,11 @@ def without_results(tmp_path_factory):
     """Claims and clauses in a checkout without results; one claim was not requested."""
     root = put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
     layout = Layout(root, "engine")
-    held = {paper: Held(layout, config) for paper, config in CONFIGS.items()}
-    return evaluate(layout, held, lambda claim: "later" if claim.id == "kozu2014.c08" else "")
+    parts = [
+        evaluate(Held(layout, config), lambda claim: "later" if claim.id == "kozu2014.c08" else "")
+        for config in CONFIGS.values()
+    ]
+    return tuple(map(pd.concat, zip(*parts, strict=True)))
 
 
 def test_every_claim_gets_a_line(without_results):
@@ -146,10 +150,11 @@ def of_ogura(tmp_path_factory):
             raise MissingRunsError("model2: 2 of 6 runs are not there")
         return checkout / experiment
 
-    held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
+    layout = Layout(checkout, "engine")
+    held = SimpleNamespace(layout=layout, paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry.trace, "read", lambda folder: of_world("ogura", folder.name))
-        claims, clauses = evaluate(Layout(checkout, "engine"), {"ogura": held}, lambda claim: "")
+        claims, clauses = evaluate(held, lambda claim: "")
     return SimpleNamespace(claims=claims.set_index("id"), clauses=clauses.set_index(["id", "clause"]), read=read)
 
 
@@ -197,14 +202,23 @@ def test_a_row_of_a_claim_counts_its_clauses_and_theirs_have_what_was_found(of_o
     assert clause[["value", "low", "high", "confidence", "single_share", "n_single"]].tolist() == [1, 1, 1, 1, 1, 2]
 
 
+def test_causes_whose_condition_does_not_hold_are_refused_together(checkout, monkeypatch):
+    monkeypatch.setattr(registry, "decide", lambda *of, **about: Judged("contradicted in print", ""))
+    held = SimpleNamespace(layout=Layout(checkout, "engine"), paper=CONFIGS["bhatti2009"])
+    settings = pd.DataFrame([{"id": "bhatti2009.c99", "clause": "x", "hypothesis": "", "share": 0.5}])
+    with pytest.raises(InputError, match="bhatti2009.c.*: cause: .*; data/claims/bhatti2009.yaml: .*: cause: "):
+        evaluate(held, lambda claim: "", settings)
+    assert len(evaluate(held, lambda claim: "", settings[:0])[0]) > 20
+
+
 def test_where_the_checkout_stands_is_no_evidence(checkout):
     layout = Layout(checkout, "engine")
 
     def broken(experiment):
         raise InputError(f"{layout.root}/results/{experiment}.parquet: not whole")
 
-    held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=broken, trace=broken)
-    claims, _ = evaluate(layout, {"ogura": held}, lambda claim: "")
+    held = SimpleNamespace(layout=layout, paper=CONFIGS["ogura"], metrics=broken, trace=broken)
+    claims, _ = evaluate(held, lambda claim: "")
     found = claims.set_index("id").loc["ogura.c16", ["verdict", "evidence"]].tolist()
     assert found == ["failed", "InputError: results/loss_sweep.parquet: not whole"]
 

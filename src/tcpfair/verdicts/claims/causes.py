@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import unknown
 from tcpfair.runs.ensemble import AS_PRINTED
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, SETTINGS, Decided
 from tcpfair.verdicts.claims.statement import Claim
@@ -120,9 +120,3 @@ def unmet(name: str, cause: Cause, found: Found) -> str:
     condition, otherwise = CONDITIONS[cause.needs]
     where = f"data/claims/{found.claim.paper}.yaml: {found.claim.id}: cause: {name}"
     return "" if condition(found) else f"{where}: {otherwise}"
-
-
-def refuse(lines: Sequence[str]) -> None:
-    """Raise InputError with the causes whose condition does not hold, if any."""
-    if lines:
-        raise InputError("; ".join(lines))

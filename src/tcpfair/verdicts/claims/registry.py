@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import ensemble_table, trace
 from tcpfair.runs.ensemble import AS_PRINTED
@@ -65,17 +63,16 @@ class Judged:
 
 
 def evaluate(
-    layout: Layout,
-    papers: Mapping[str, Held],
+    held: Held,
     left_out: Callable[[Claim], str],
     settings: pd.DataFrame = _NO_SETTINGS,
-    further: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+    further: pd.DataFrame | None = None,
     denied: Callable[[Claim], Mapping[str, Sequence[str]]] = lambda claim: {},
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
+    """Every claim of one paper, with the results of one source: (claims, clauses).
 
-    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper. ``denied`` returns the
-    clauses of a claim that the paper's own numbers contradict, by hypothesis.
+    ``settings`` is the paper's table ``ensemble_clauses``, ``further`` has the metrics of its further runs. ``denied`` returns
+    the clauses of a claim that the paper's own numbers contradict, by hypothesis.
 
     Columns `CLAIM_COLUMNS` and `CLAUSE_COLUMNS`: ``certainty`` is the least confidence of a clause, ``settings_share`` the
     least share of the settings in which a clause holds (NaN unless the ensemble has all); ``held`` of ``clauses`` hold;
@@ -86,32 +83,33 @@ def evaluate(
     claim has a cause whose condition does not hold (`causes.CONDITIONS`).
     """
     claims, clauses, unmet = [], [], []
-    known = why.load_causes(layout.data / "claims")
-    for paper, held in papers.items():
-        loaders = (Measured(metrics_loader(held, further.get(paper))), trace_loader(held))
-        for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
-            reason = left_out(claim)
-            of_claim = settings[settings["id"] == claim.id]
-            judged = (
-                Judged("not run", reason)
-                if reason
-                else decide(claim, held.paper, *loaders, source=layout.source, settings=of_claim)
-            )
-            n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
-            # messages name files; the path of the checkout is not part of the evidence
-            line = judged.evidence.replace(f"{layout.root}/", "")
-            cause, sentence = _explained(claim, judged, of_claim, known)
-            certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()
-            printed = of_claim[of_claim["hypothesis"] == AS_PRINTED]
-            share = printed["share"].astype(float).min() if len(printed) == len(claim.clauses) else np.nan
-            numbers = (certainty, share, n_held, len(claim.clauses))
-            claims.append((claim.id, paper, judged.verdict, *numbers, cause, sentence, line, layout.source))
-            clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
-            # without settings, the ensemble has other values than this run
-            if cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any():
-                by_print = denied(claim) if claim.contradicted else {}
-                unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim, by_print)))
-    causes.refuse(list(filter(None, unmet)))
+    folder, source = held.layout.data / "claims", held.layout.source
+    known = why.load_causes(folder)
+    loaders = (Measured(metrics_loader(held, further)), trace_loader(held))
+    for claim in load_claims(folder / f"{held.paper.paper}.yaml"):
+        reason = left_out(claim)
+        of_claim = settings[settings["id"] == claim.id]
+        judged = (
+            Judged("not run", reason)
+            if reason
+            else decide(claim, held.paper, *loaders, source=source, settings=of_claim)
+        )
+        n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
+        # messages name files; the path of the checkout is not part of the evidence
+        line = judged.evidence.replace(f"{held.layout.root}/", "")
+        cause, sentence = _explained(claim, judged, of_claim, known)
+        certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()
+        printed = of_claim[of_claim["hypothesis"] == AS_PRINTED]
+        share = printed["share"].astype(float).min() if len(printed) == len(claim.clauses) else np.nan
+        numbers = (certainty, share, n_held, len(claim.clauses))
+        claims.append((claim.id, claim.paper, judged.verdict, *numbers, cause, sentence, line, source))
+        clauses += [_row(claim, clause, source) for clause in judged.clauses]
+        # without settings, the ensemble has other values than this run
+        if cause and judged.verdict not in _BY_RULE and len(settings):
+            by_print = denied(claim) if claim.contradicted else {}
+            unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim, by_print)))
+    if any(unmet):
+        raise InputError("; ".join(filter(None, unmet)))
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
 
 
