@@ -8,7 +8,6 @@ every experiment with `run_specs`. Next to them are the published numbers.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from tcpfair.files.layout import Layout
@@ -122,7 +121,7 @@ def _in_print(paper: PaperConfig, layout: Layout) -> tuple[dict[tuple, dict], li
         of_metric = tolerances.get(cell_row["metric"])
         tolerance = {"tolerance": _tolerance(of_metric, cell)} if of_metric else {}
         is_scatter = cell.runs in ("sd", "cv")
-        stated = {**cell_row, "cell": replace(cell, runs="mean")} if is_scatter else cell_row
+        stated = {**cell_row, "cell": cell.model_copy(update={"runs": "mean"})} if is_scatter else cell_row
         for experiment, row in printed_metrics.rows_of(paper, stated):
             number = _number(paper, experiment, row)
             if is_scatter:

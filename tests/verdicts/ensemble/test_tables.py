@@ -47,13 +47,13 @@ def made():
     config = load(LAYOUT.ensemble_config)
     judging = config.judging.model_copy(update={"least_effective": 1})
     config = config.model_copy(update={"judging": judging})
-    return tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": shipped()}, config)
+    return tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {"kozu2014": shipped()}, config)
 
 
 def test_every_table_has_its_columns(made):
     assert list(made) == list(ENSEMBLE_TABLES)
     assert {name: list(table.columns) for name, table in made.items()} == tables.COLUMNS
-    empty = tables.tables(LAYOUT, {"kozu2014": PAPER}, {}, load(LAYOUT.ensemble_config))
+    empty = tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {}, load(LAYOUT.ensemble_config))
     assert {name: list(table.columns) for name, table in empty.items()} == tables.COLUMNS
 
 
@@ -117,16 +117,15 @@ def test_a_testbed_inferred_from_another_paper_is_a_second_reference():
     judging = config.judging.model_copy(update={"neighbours": 1})
     config = config.model_copy(update={"judging": judging, "papers": {"kozu2014": plan}})
     own = Shipped(metrics, drawn)
-    found = tables.tables(
-        LAYOUT, {"kozu2014": PAPER, "ogura": PAPER}, {"kozu2014": own, "ogura": own}, config, ["kozu2014"]
-    )
+    papers, both = {"kozu2014": PAPER, "ogura": PAPER}, {"kozu2014": own, "ogura": own}
+    found = tables.tables(LAYOUT, "kozu2014", papers, both, config)
     (paper,) = found["ensemble_papers"].to_dict("records")
     assert paper["effective_second"] == pytest.approx(paper["effective_settings"])
     assert found["ensemble_numbers"]["second"].to_numpy() == pytest.approx([0.82, 2.83], abs=0.1)
     assert found["ensemble_numbers"]["within_second"].tolist() == [True, True]
     (check,) = found["ensemble_held_out"].to_dict("records")
     assert (check["fitted_paper"], check["n_fitted"], check["n"], check["within_inferred"]) == ("ogura", 2, 2, 1.0)
-    alone = tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": own}, config)
+    alone = tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {"kozu2014": own}, config)
     assert alone["ensemble_held_out"].empty
     assert alone["ensemble_numbers"]["second"].isna().all()
 

@@ -6,7 +6,7 @@ They follow only from shipped results, so they are a separate step: `write_shipp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -179,17 +179,17 @@ class Judged:
 
 def tables(
     layout: Layout,
+    paper: str,
     papers: Mapping[str, PaperConfig],
     shipped: Mapping[str, Shipped],
     config: EnsembleConfig,
-    shown: Collection[str] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """The tables of the ledger, `ENSEMBLE_TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`.
+    """The tables of the ledger, `ENSEMBLE_TABLES`, for one paper; the columns are `COLUMNS`.
 
-    With ``shown``, only these papers have rows; their testbeds may be inferred from the others.
+    Its testbed may be inferred from the others of ``papers``. No rows without a shipped ensemble.
     """
     parts: dict[str, list] = {name: [] for name in ENSEMBLE_TABLES}
-    for paper in shipped if shown is None else [name for name in shown if name in shipped]:
+    if paper in shipped:
         plan = config.papers[paper]
         others = {
             name: next(_judged(layout, papers[name], shipped[name], config))[0]
@@ -239,23 +239,22 @@ def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
     return pd.Series(out, numbers.index, dtype=bool)
 
 
-def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
+def of_shipped(layout: Layout, paper: PaperConfig) -> dict[str, pd.DataFrame]:
     """As `tables`, from the shipped ensembles. Stale ones are omitted; `ensemble_table.stale_lines` lists the reasons."""
-    found = {name: shipped for name in papers if (shipped := fresh(layout, papers[name], name)) is not None}
-    if not found:
+    if fresh(layout, paper, paper.paper) is None:
         return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
     config = load(layout.ensemble_config)
-    named = {name for paper in found for name in config.papers[paper].inferred_from} - set(papers)
-    others = {name: load_paper(layout.paper_config(name)) for name in sorted(named)}
-    found |= {name: shipped for name in others if (shipped := fresh(layout, others[name], name)) is not None}
-    return tables(layout, {**papers, **others}, found, config, papers)
+    others = config.papers[paper.paper].inferred_from
+    papers = {paper.paper: paper, **{name: load_paper(layout.paper_config(name)) for name in others}}
+    found = {name: shipped for name in papers if (shipped := fresh(layout, papers[name], name)) is not None}
+    return tables(layout, paper.paper, papers, found, config)
 
 
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
     """Write the tables of `of_shipped` for one paper to a folder. Raises InputError for an invalid configuration."""
     config = load_paper(layout.paper_config(paper))
     with whole_folder(place) as folder:
-        for name, table in of_shipped(layout, {paper: config}).items():
+        for name, table in of_shipped(layout, config).items():
             rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
 
 
