@@ -4,14 +4,13 @@ A tour is a few steps. A step has text, equations of the papers, a run that the 
 with changes, or one of `examples.yaml`; perhaps with a second one to compare), the settings to try, what to look for, and a
 question, often with a prediction that the runs judge, whose answer unfolds. Its texts contain no numbers: ``{name}`` is
 replaced by one of the step's `numbers`. Most are worked out on the page from its run (``of``: ``static/findings.js``), next to
-what the settings as shipped give (`shipped.json`, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
+what the settings as shipped give (``shipped``, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
 cells of the committed baseline. `holds` are the conditions that make the answer true, in every row that a reader can pick.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,6 @@ from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.web.schema import examples
 
 FILE = Path(__file__).with_name("tours.yaml")
-SHIPPED = Path(__file__).with_name("shipped.json")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
@@ -67,6 +65,7 @@ class Number(_Strict):
     against: int = Field(default=2, ge=1, description="the other flow of a ratio")
     side: Literal["A", "B"] = "A"
     run: Run | None = Field(default=None, description="another run than those of the page")
+    shipped: float | None = Field(default=None, description="its value with the settings of the step")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Number:
@@ -170,7 +169,6 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     missing = next((name for name in found.equations if name not in tex), None)
     if missing:
         raise InputError(f"{path.name}: equations.{missing}: data/equations.yaml has no such equation")
-    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
     unmatched = ", ".join(sorted(used ^ found.equations.keys()))
     if unmatched:
@@ -182,12 +180,7 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
         },
         "tours": [
             tour.model_dump(include={"id", "title", "asks"})
-            | {
-                "steps": [
-                    _step(layout, step, shipped.get(f"{tour.id}/{place}", {}), f"{path.name}: {tour.id}: {step.title}")
-                    for place, step in enumerate(tour.steps, 1)
-                ]
-            }
+            | {"steps": [_step(layout, step, f"{path.name}: {tour.id}: {step.title}") for step in tour.steps]}
             for tour in found.tours
         ],
     }
@@ -200,7 +193,7 @@ def label(equation: str) -> str:
     return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
 
 
-def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> dict[str, Any]:
+def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     for run in (step.run, step.beside, *(number.run for number in step.numbers.values())):
         if run is not None:
             check_run(layout, run, where)
@@ -208,8 +201,10 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
     for name, number in step.numbers.items():
         if number.of:
             tags[name] = f'<data class="live" value="{name}">…</data>'
-            fields = number.model_dump(mode="json", include={"of", "flow", "against", "side", "times", "run"})
-            live[name] = fields | {"decimals": int(number.show[1]), "shipped": shipped.get(name)}
+            fields = number.model_dump(
+                mode="json", include={"of", "flow", "against", "side", "times", "run", "shipped"}
+            )
+            live[name] = fields | {"decimals": int(number.show[1])}
         else:
             text = format(number.times * cell(layout, number, where), number.show).replace("-", "−")
             what = f"{number.metric} of {number.exhibit}, {number.part} over its runs, with the settings as shipped"
