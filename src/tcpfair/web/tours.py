@@ -166,13 +166,11 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     """
     found = load(path)
     tex = tex_of(layout)
-    missing = next((name for name in found.equations if name not in tex), None)
-    if missing:
-        raise InputError(f"{path.name}: equations.{missing}: data/equations.yaml has no such equation")
+    if missing := found.equations.keys() - tex.keys():
+        raise InputError(f"{path.name}: equations.{min(missing)}: data/equations.yaml has no such equation")
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
-    unmatched = ", ".join(sorted(used ^ found.equations.keys()))
-    if unmatched:
-        raise InputError(f"{path.name}: equations: {unmatched}: not here or not used")
+    if unmatched := used ^ found.equations.keys():
+        raise InputError(f"{path.name}: equations: {', '.join(sorted(unmatched))}: not here or not used")
     return {
         "equations": {
             name: {"mathml": typeset(tex[name]), "note": _html(note, {}), "label": label(name)}
@@ -195,8 +193,10 @@ def label(equation: str) -> str:
 
 def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     for run in (step.run, step.beside, *(number.run for number in step.numbers.values())):
-        if run is not None:
-            check_run(layout, run, where)
+        if run and run.example is None:
+            spec_of(layout, run, where)
+        elif run and run.example not in examples():
+            raise unknown(f"{where}: example", run.example, examples())
     tags, live = {}, {}
     for name, number in step.numbers.items():
         if number.of:
@@ -216,15 +216,9 @@ def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in conditions)}
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
-    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
-    plain |= {"holds", "predict", "draw"}
     drawn = {"draw": step.draw.model_dump() | {"ask": _html(step.draw.ask, {})}} if step.draw else {}
-    return (
-        step.model_dump(mode="json", include=plain)
-        | drawn
-        | {name: _html(text, tags) for name, text in texts.items()}
-        | {"numbers": live}
-    )
+    written = {name: _html(text, tags) for name, text in texts.items()}
+    return step.model_dump(mode="json") | drawn | written | {"numbers": live}
 
 
 def _html(text: str, tags: dict[str, str]) -> str:
@@ -236,7 +230,7 @@ def _html(text: str, tags: dict[str, str]) -> str:
             return f"<em>{_EMPHASIS.sub(marked, emphasis)}</em>"
         return f"<code>{code}</code>" if code else f"<i>{base}</i><sub>{low.strip('{}')}</sub>"
 
-    names = list(tags)
+    names = list(tags)  # by number, because a name such as k_128 would be a letter with a subscript
     hidden = _PLACEHOLDER.sub(
         lambda found: f"\0{names.index(found[1])}\0" if found[1] in tags else found[0], escape(text, quote=False)
     )
@@ -248,14 +242,6 @@ def _html(text: str, tags: dict[str, str]) -> str:
 @cache
 def _paper(layout: Layout, name: str) -> PaperConfig:
     return load_paper(layout.paper_config(name))
-
-
-def check_run(layout: Layout, run: Run, where: str) -> None:
-    """Raises InputError when the run does not exist."""
-    if run.example is None:
-        spec_of(layout, run, where)
-    elif run.example not in examples():
-        raise unknown(f"{where}: example", run.example, examples())
 
 
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
