@@ -5,7 +5,7 @@ const path = require("node:path");
 const STATIC = path.join(__dirname, "../../src/tcpfair/web/static");
 globalThis.tcpfair = {};
 globalThis.jsyaml = require(path.join(STATIC, "vendor/js-yaml.min.js"));
-for (const name of process.argv.slice(2)) require(path.join(STATIC, name));
+for (const name of process.argv.slice(2)) require(path.resolve(STATIC, name));
 
 const NOT_FINITE = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
 const read = (_, value) => (typeof value === "string" && value in NOT_FINITE ? NOT_FINITE[value] : value);

@@ -15,18 +15,18 @@ from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario
 from tcpfair.sources import tables
 from tests.web.calls import call
-from tests.web.node import needs_node
+from tests.web.node import HERE, needs_node
 
 pytestmark = needs_node
 
-FILES = ["measures.js", "analysis.js"]
+FILES = ["measures.js", "analysis.js", str(HERE / "measured.cjs")]
 LAYOUT = Layout(repository_root())
 EVERYTHING = ("samples", "cwnd", "events", "link")
 SHORT_S = 40.0
 
 
 def test_no_group_is_left_out():
-    [found] = call(FILES, [("analysis.groupNames",)])
+    [found] = call(FILES, [("measured.groupNames",)])
     assert sorted(found) == sorted(GROUPS)
 
 
@@ -128,7 +128,7 @@ def test_every_measure_is_that_of_the_package(name, experiment, places, monkeypa
         finer = shortened(spec, sample_s=0.25)
         for given, left in ((scenario, result), (finer, run(finer, spec.seed))):
             plain = given.model_dump(exclude_defaults=True, mode="json")
-            [found] = call(FILES, [("analysis.measureResult", plain, result_for_page(left, given), 1.0, wanted, how)])
+            [found] = call(FILES, [("measured.measureResult", plain, result_for_page(left, given), 1.0, wanted, how)])
             compare({(row["metric"], row["flow"]): row["value"] for row in found}, expected)
 
 

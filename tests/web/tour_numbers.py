@@ -1,11 +1,12 @@
 """What the runs of the tours give, as the page works it out: numbers by step, and whether the conditions of answers hold.
 
-``python -m tests.web.tour_numbers`` writes the numbers into ``src/tcpfair/web/shipped.json``.
+``python -m tests.web.tour_numbers`` writes the numbers into ``tours.yaml``, as ``shipped`` at the end of their lines.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ from typing import Any
 from tcpfair.files.layout import Layout
 from tcpfair.web import wasm
 from tcpfair.web.schema import schema
-from tcpfair.web.tours import SHIPPED, tours
+from tcpfair.web.tours import FILE, tours
 from tests.web import node
 
 LAYOUT = Layout(node.ROOT)
 _DIGITS = 6
+_NUMBER = re.compile(r"^( +\w+: \{of: .*?)(?:, shipped: \S+)?\}$", re.MULTILINE)
 
 
 def evaluated(*steps: str, everywhere: bool = True, data: dict | None = None) -> dict[str, dict[str, Any]]:
@@ -40,11 +42,10 @@ def evaluated(*steps: str, everywhere: bool = True, data: dict | None = None) ->
 
 
 def main() -> None:
-    numbers = {
-        name: {number: float(f"{value:.{_DIGITS}g}") for number, value in step["numbers"].items()}
-        for name, step in evaluated(everywhere=False).items()
-    }
-    SHIPPED.write_text(json.dumps(numbers, indent=1) + "\n")
+    steps = evaluated(everywhere=False).values()
+    values = (float(f"{value:.{_DIGITS}g}") for step in steps for value in step["numbers"].values())
+    text = _NUMBER.sub(lambda line: f"{line[1]}, shipped: {next(values)}}}", FILE.read_text(encoding="utf-8"))
+    FILE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

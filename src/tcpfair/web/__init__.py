@@ -5,7 +5,7 @@
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
 `schema`      data of the page; `presets`: every run of the papers' experiments, and the published numbers;
               `examples.yaml`: scenarios for the packet view
-`tours`       the guided tours, checked: `tours.yaml`, and in `shipped.json` the numbers of their runs
+`tours`       the guided tours, checked: `tours.yaml`
 `page`        puts the file together, from ``static/lab.html`` and all it refers to
 ============  =====================================================================================================
 

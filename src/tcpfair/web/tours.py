@@ -4,14 +4,13 @@ A tour is a few steps. A step has text, equations of the papers, a run that the 
 with changes, or one of `examples.yaml`; perhaps with a second one to compare), the settings to try, what to look for, and a
 question, often with a prediction that the runs judge, whose answer unfolds. Its texts contain no numbers: ``{name}`` is
 replaced by one of the step's `numbers`. Most are worked out on the page from its run (``of``: ``static/findings.js``), next to
-what the settings as shipped give (`shipped.json`, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
+what the settings as shipped give (``shipped``, which ``python -m tests.web.tour_numbers`` writes); means over many runs are
 cells of the committed baseline. `holds` are the conditions that make the answer true, in every row that a reader can pick.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,6 @@ from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.web.schema import examples
 
 FILE = Path(__file__).with_name("tours.yaml")
-SHIPPED = Path(__file__).with_name("shipped.json")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
@@ -67,6 +65,7 @@ class Number(_Strict):
     against: int = Field(default=2, ge=1, description="the other flow of a ratio")
     side: Literal["A", "B"] = "A"
     run: Run | None = Field(default=None, description="another run than those of the page")
+    shipped: float | None = Field(default=None, description="its value with the settings of the step")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Number:
@@ -167,14 +166,11 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     """
     found = load(path)
     tex = tex_of(layout)
-    missing = next((name for name in found.equations if name not in tex), None)
-    if missing:
-        raise InputError(f"{path.name}: equations.{missing}: data/equations.yaml has no such equation")
-    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    if missing := found.equations.keys() - tex.keys():
+        raise InputError(f"{path.name}: equations.{min(missing)}: data/equations.yaml has no such equation")
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
-    unmatched = ", ".join(sorted(used ^ found.equations.keys()))
-    if unmatched:
-        raise InputError(f"{path.name}: equations: {unmatched}: not here or not used")
+    if unmatched := used ^ found.equations.keys():
+        raise InputError(f"{path.name}: equations: {', '.join(sorted(unmatched))}: not here or not used")
     return {
         "equations": {
             name: {"mathml": typeset(tex[name]), "note": _html(note, {}), "label": label(name)}
@@ -182,12 +178,7 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
         },
         "tours": [
             tour.model_dump(include={"id", "title", "asks"})
-            | {
-                "steps": [
-                    _step(layout, step, shipped.get(f"{tour.id}/{place}", {}), f"{path.name}: {tour.id}: {step.title}")
-                    for place, step in enumerate(tour.steps, 1)
-                ]
-            }
+            | {"steps": [_step(layout, step, f"{path.name}: {tour.id}: {step.title}") for step in tour.steps]}
             for tour in found.tours
         ],
     }
@@ -200,16 +191,20 @@ def label(equation: str) -> str:
     return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
 
 
-def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> dict[str, Any]:
+def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     for run in (step.run, step.beside, *(number.run for number in step.numbers.values())):
-        if run is not None:
-            check_run(layout, run, where)
+        if run and run.example is None:
+            spec_of(layout, run, where)
+        elif run and run.example not in examples():
+            raise unknown(f"{where}: example", run.example, examples())
     tags, live = {}, {}
     for name, number in step.numbers.items():
         if number.of:
             tags[name] = f'<data class="live" value="{name}">…</data>'
-            fields = number.model_dump(mode="json", include={"of", "flow", "against", "side", "times", "run"})
-            live[name] = fields | {"decimals": int(number.show[1]), "shipped": shipped.get(name)}
+            fields = number.model_dump(
+                mode="json", include={"of", "flow", "against", "side", "times", "run", "shipped"}
+            )
+            live[name] = fields | {"decimals": int(number.show[1])}
         else:
             text = format(number.times * cell(layout, number, where), number.show).replace("-", "−")
             what = f"{number.metric} of {number.exhibit}, {number.part} over its runs, with the settings as shipped"
@@ -221,15 +216,9 @@ def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> 
     judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in conditions)}
     if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
-    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside"}
-    plain |= {"holds", "predict", "draw"}
     drawn = {"draw": step.draw.model_dump() | {"ask": _html(step.draw.ask, {})}} if step.draw else {}
-    return (
-        step.model_dump(mode="json", include=plain)
-        | drawn
-        | {name: _html(text, tags) for name, text in texts.items()}
-        | {"numbers": live}
-    )
+    written = {name: _html(text, tags) for name, text in texts.items()}
+    return step.model_dump(mode="json") | drawn | written | {"numbers": live}
 
 
 def _html(text: str, tags: dict[str, str]) -> str:
@@ -241,7 +230,7 @@ def _html(text: str, tags: dict[str, str]) -> str:
             return f"<em>{_EMPHASIS.sub(marked, emphasis)}</em>"
         return f"<code>{code}</code>" if code else f"<i>{base}</i><sub>{low.strip('{}')}</sub>"
 
-    names = list(tags)
+    names = list(tags)  # by number, because a name such as k_128 would be a letter with a subscript
     hidden = _PLACEHOLDER.sub(
         lambda found: f"\0{names.index(found[1])}\0" if found[1] in tags else found[0], escape(text, quote=False)
     )
@@ -253,14 +242,6 @@ def _html(text: str, tags: dict[str, str]) -> str:
 @cache
 def _paper(layout: Layout, name: str) -> PaperConfig:
     return load_paper(layout.paper_config(name))
-
-
-def check_run(layout: Layout, run: Run, where: str) -> None:
-    """Raises InputError when the run does not exist."""
-    if run.example is None:
-        spec_of(layout, run, where)
-    elif run.example not in examples():
-        raise unknown(f"{where}: example", run.example, examples())
 
 
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:

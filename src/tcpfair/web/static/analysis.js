@@ -10,6 +10,7 @@ tcpfair.analysis = (() => {
   const m = tcpfair.measures;
   const BITS_PER_BYTE = 8;
   const BPS_PER_MBPS = 1e6;
+  const OF_WEIGHTS = ["nru", "stability", "convergence"]; // groups that need weights
 
   /** Bandwidth-delay product in packets. */
   const bdpPkts = (capacityBps, rttS, wireBytes) => (capacityBps * rttS) / (BITS_PER_BYTE * wireBytes);
@@ -25,13 +26,7 @@ tcpfair.analysis = (() => {
 
   /** Differences of a cumulative counter between `places`, times `factor`. */
   function perInterval(counter, places, factor) {
-    const rates = new Float64Array(places.length);
-    let before = 0;
-    places.forEach((place, k) => {
-      rates[k] = (counter[place] - before) * factor;
-      before = counter[place];
-    });
-    return rates;
+    return Float64Array.from(places, (place, k) => (counter[place] - (k ? counter[places[k - 1]] : 0)) * factor);
   }
 
   /**
@@ -69,16 +64,13 @@ tcpfair.analysis = (() => {
   }
 
   /** The samples of `x` in [startS, stopS]. */
-  function during(run, x, startS, stopS) {
-    const [first, last] = m.windowOf(run.tS, startS, stopS);
-    return x.subarray ? x.subarray(first, last) : x.slice(first, last);
-  }
+  const during = (run, x, startS, stopS) => x.slice(...m.windowOf(run.tS, startS, stopS));
 
   /** The samples of each flow in the window that is measured. */
   const inWindow = (run, xs, windowS) => xs.map((x) => during(run, x, ...windowS));
 
-  /** Mean rates of the foreground flows in the window, Mb/s. */
-  const meansMbps = (run, windowS) => inWindow(run, run.goodput, windowS).map(m.mean);
+  /** The rates that ha2006 counts: of data in order, or of first arrivals. */
+  const counted = (run, { rates_count: what }) => (what === "received" ? run.received : run.goodput);
 
   /** Moments of each foreground flow's losses in the window, its ends included, s. */
   const lossTimesS = (run, windowS) => run.losses.map((losses) => m.lossesBetweenS(losses.map((loss) => loss.t_s), ...windowS));
@@ -108,7 +100,7 @@ tcpfair.analysis = (() => {
 
     /** Mean throughput of flow 2 over that of flow 1. */
     ratio(run, { windowS }) {
-      const [first, second] = meansMbps(run, windowS);
+      const [first, second] = inWindow(run, run.goodput, windowS).map(m.mean);
       return [["ratio", second / first]];
     },
 
@@ -245,7 +237,7 @@ tcpfair.analysis = (() => {
 
     /** Mean and largest sample of each flow's rate in Mb/s, counted by `rates_count` (ha2006). */
     rates(run, { windowS, analysis }) {
-      const r = inWindow(run, run[analysis.rates_count === "received" ? "received" : "goodput"], windowS);
+      const r = inWindow(run, counted(run, analysis), windowS);
       return [
         ["throughput_mean", r.map(m.mean)],
         ["rate_largest", r.map((x) => (x.length ? m.largestOf(x) : NaN))],
@@ -254,7 +246,7 @@ tcpfair.analysis = (() => {
 
     /** How two or more flows share from `sharing_from_s` on (ha2006): means, smaller over larger, time to become fair. */
     sharing(run, { windowS, analysis }) {
-      const rates = run[analysis.rates_count === "received" ? "received" : "goodput"];
+      const rates = counted(run, analysis);
       const r = inWindow(run, rates, [analysis.sharing_from_s, windowS[1]]);
       const atEnd = inWindow(run, rates, [windowS[1] - analysis.sharing_end_s, windowS[1]]);
       const samples = Math.round(analysis.fair_mean_s / run.sampleS);
@@ -297,25 +289,15 @@ tcpfair.analysis = (() => {
   /**
    * The measures of the named groups: {metric, flow, value}, flow 0 being all flows together and 1, 2, .. for the
    * foreground flows. `how` is {windowS: [s, s], analysis: the paper's parameters, weights: 1/(Mb/s) of each foreground
-   * flow or null, also: {rule: weights}}. NRU needs weights.
+   * flow or null, also: {rule: weights}}.
    */
   function measure(run, groups, how) {
-    const found = [];
-    for (const name of groups) {
-      const needsWeights = ["nru", "stability", "convergence"].includes(name);
-      if (needsWeights && !how.weights) continue;
-      for (const [metric, value] of GROUPS[name](run, how)) {
-        if (Array.isArray(value)) value.forEach((each, n) => found.push({ metric, flow: n + 1, value: each }));
-        else found.push({ metric, flow: 0, value });
-      }
-    }
-    return found;
+    const ready = groups.filter((name) => how.weights || !OF_WEIGHTS.includes(name));
+    const pairs = ready.flatMap((name) => GROUPS[name](run, how));
+    return pairs.flatMap(([metric, values]) =>
+      Array.isArray(values) ? values.map((value, n) => ({ metric, flow: n + 1, value })) : [{ metric, flow: 0, value: values }],
+    );
   }
-
-  /** `measure` of a result as the engine leaves it, in intervals of `sampleS`. */
-  const measureResult = (scenario, result, sampleS, groups, how) => measure(arraysOf(scenario, result, sampleS), groups, how);
-
-  const groupNames = () => Object.keys(GROUPS);
 
   /** CUBIC's C of a flow, packets/s^3: what it is given, or the default of the algorithm. */
   function cubicC({ cc, params }) {
@@ -356,5 +338,5 @@ tcpfair.analysis = (() => {
     });
   }
 
-  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, inWindow, epochsOf, givenBack, countDuring };
+  return { GROUPS, bdpPkts, ceilingMbps, arraysOf, measure, inWindow, epochsOf, givenBack, countDuring };
 })();

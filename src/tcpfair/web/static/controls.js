@@ -12,22 +12,14 @@ tcpfair.controls = (() => {
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
   const FLOWS_OPEN = 4; // cards of more flows are folded at first
   const FLOWS_SHOWN = 20; // further ones are built on request
-  const MBPS = 1e-6; // of b/s
-  const MS = 1e3; // of s
-  const US = 1e6; // of s
+  const FACTORS = { "Mb/s": 1e-6, ms: 1e3, "µs": 1e6 }; // from the units of a scenario: b/s and s
 
-  /** Fields of a flow other than algorithm, RTT and start: label, unit, factor and bounds as `inputs` has them. */
+  /** Fields of a flow other than algorithm, RTT and start: name, label, unit. */
   const FLOW_FIELDS = [
-    ["stop_s", { label: "Stops at", unit: "s", infinite: true, above: 0 }],
-    ["size_pkts", { label: "Sends", unit: "packets", infinite: true, least: 1 }],
-    ["rwnd_pkts", { label: "Receiver window", unit: "packets", infinite: true, least: 1 }],
-    ["iw_pkts", { label: "First window", unit: "packets", least: 1 }],
-    ["initial_ssthresh_pkts", { label: "First ssthresh", unit: "packets", infinite: true, above: 0 }],
-    ["access_bps", { label: "Sender's own link", unit: "Mb/s, 0: no limit", factor: MBPS, least: 0 }],
-    ["access_queue_pkts", { label: "Queue of that link", unit: "packets", least: 1 }],
-    ["access_jitter_s", { label: "Jitter of the host", unit: "µs", factor: US, least: 0 }],
-    ["delack_s", { label: "ACK waits at most", unit: "ms", factor: MS, least: 0 }],
-    ["rto_min_s", { label: "Least timeout", unit: "ms", factor: MS, above: 0 }],
+    ["stop_s", "Stops at", "s"], ["size_pkts", "Sends", "packets"], ["rwnd_pkts", "Receiver window", "packets"],
+    ["iw_pkts", "First window", "packets"], ["initial_ssthresh_pkts", "First ssthresh", "packets"],
+    ["access_bps", "Sender's own link", "Mb/s, 0: no limit"], ["access_queue_pkts", "Queue of that link", "packets"],
+    ["access_jitter_s", "Jitter of the host", "µs"], ["delack_s", "ACK waits at most", "ms"], ["rto_min_s", "Least timeout", "ms"],
   ];
   const FLOW_CHOICES = [
     ["ack_every", "ACK for every", [[1, "packet"], [2, "second packet"]]],
@@ -69,17 +61,22 @@ tcpfair.controls = (() => {
       return node;
     }
 
-    /** An input that is a field of `record`, made by `input`: see inputs.js. */
-    const fieldBy = (input) => (model, record, name, options, key = name) =>
-      keep(
-        input({
-          ...{ what: what(model, name), key },
-          get: () => valueOf(lab.schema, model, record, name),
-          set: (value) => (setValue(lab.schema, model, record, name, value), options.then?.(), changed()),
-          ...options,
-        }),
-      );
-    const [field, chosen, switched] = [quantity, choice, toggle].map(fieldBy);
+    /** What an input for a field of `record` has: see inputs.js. `then` is called after a change. */
+    const ofField = (model, record, name, { then, ...options }, key = name) => ({
+      ...{ what: what(model, name), key },
+      get: () => valueOf(lab.schema, model, record, name),
+      set: (value) => (setValue(lab.schema, model, record, name, value), then?.(), changed()),
+      ...options,
+    });
+    const chosen = (model, record, name, options, key) => keep(choice(ofField(model, record, name, options, key)));
+    const switched = (model, record, name, label, key) => keep(toggle(ofField(model, record, name, { label }, key)));
+
+    /** A number, with the bounds of the schema. */
+    function field(model, record, name, label, unit, options = {}, key = name) {
+      const { gt: above, ge: least, default: usual } = fieldOf(lab.schema, model, name);
+      const number = { label, unit, factor: FACTORS[unit.split(",")[0]], above, least, infinite: usual === "Infinity" };
+      return keep(quantity(ofField(model, record, name, { ...number, ...options }, key)));
+    }
 
     /** An input that is a property of `record`. */
     const property = (input, record, name, options) =>
@@ -99,14 +96,16 @@ tcpfair.controls = (() => {
       const keepSize = () => (side.bufferSize = s.buffer_pkts / perUnit());
       return {
         perUnit, keepBuffer, keepSize,
-        capacity_bps: (key) => field("scenario", s, "capacity_bps", { label: "Rate", unit: "Mb/s", factor: MBPS, above: 0, slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }, key),
-        buffer: (key = "buffer") => field("scenario", s, "buffer_pkts", {
-          ...{ label: "Buffer", unit: "packets", above: 0, slider: { min: 1, max: 1e5, log: true } },
-          then: keepSize,
+        capacity_bps: (key) => field("scenario", s, "capacity_bps", "Rate", "Mb/s", { slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }, key),
+        buffer: (key = "buffer") => field("scenario", s, "buffer_pkts", "Buffer", "packets", {
+          ...{ slider: { min: 1, max: 1e5, log: true }, then: keepSize },
           hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
         }, key),
-        loss_rate: (key) => field("scenario", s, "loss_rate", { label: "Random loss", unit: "share", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }, key),
-        jitter_s: (key) => field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }, key),
+        loss_rate: (key) => field("scenario", s, "loss_rate", "Random loss", "share", { most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }, key),
+        jitter_s: (key) => field("scenario", s, "jitter_s", "Jitter up to", "µs", {
+          ...{ slider: { min: 1e-6, max: 1e-2, log: true, zero: true } },
+          hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times`,
+        }, key),
       };
     }
 
@@ -133,12 +132,12 @@ tcpfair.controls = (() => {
         own.loss_rate(),
         own.jitter_s(),
         part("link more", "packet sizes, reverse link, synchronised losses", () => [
-          field("scenario", s, "wire_bytes", { label: "Packet on the link", unit: "bytes", above: 0, then: keepBuffer }),
-          field("scenario", s, "payload_bytes", { label: "of it payload", unit: "bytes", above: 0 }),
-          field("scenario", s, "reverse_bps", { label: "Reverse rate", unit: "Mb/s, 0: ACKs pass freely", factor: MBPS, least: 0, then: () => s.reverse_bps && !s.reverse_buffer_pkts && (s.reverse_buffer_pkts = s.buffer_pkts) }),
-          field("scenario", s, "reverse_buffer_pkts", { label: "Reverse buffer", unit: "packets", least: 0 }),
-          field("scenario", s, "ack_bytes", { label: "ACK on that link", unit: "bytes", above: 0 }),
-          switched("scenario", s, "synchronised_losses", { label: "Synchronised losses: at an overflow every flow loses a packet" }),
+          field("scenario", s, "wire_bytes", "Packet on the link", "bytes", { then: keepBuffer }),
+          field("scenario", s, "payload_bytes", "of it payload", "bytes"),
+          field("scenario", s, "reverse_bps", "Reverse rate", "Mb/s, 0: ACKs pass freely", { then: () => s.reverse_bps && !s.reverse_buffer_pkts && (s.reverse_buffer_pkts = s.buffer_pkts) }),
+          field("scenario", s, "reverse_buffer_pkts", "Reverse buffer", "packets"),
+          field("scenario", s, "ack_bytes", "ACK on that link", "bytes"),
+          switched("scenario", s, "synchronised_losses", "Synchronised losses: at an overflow every flow loses a packet"),
         ], "more"),
       ];
     }
@@ -153,8 +152,8 @@ tcpfair.controls = (() => {
       const aSeed = (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63");
       const another = () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed());
       return [
-        field("scenario", s, "duration_s", { label: "Duration", unit: "s", above: 0, slider: { min: 1, max: 1000, log: true }, then: () => m.toS > s.duration_s && (m.toS = s.duration_s) }),
-        field("scenario", s, "sample_s", { label: "A sample every", unit: "s", above: 0 }),
+        field("scenario", s, "duration_s", "Duration", "s", { slider: { min: 1, max: 1000, log: true }, then: () => m.toS > s.duration_s && (m.toS = s.duration_s) }),
+        field("scenario", s, "sample_s", "A sample every", "s"),
         make("div", { className: "beside" },
           property(line, side, "seed", { label: "Seed", check: aSeed }),
           button("another", another, { key: "another seed", "aria-label": "another seed" }),
@@ -195,9 +194,9 @@ tcpfair.controls = (() => {
         ], "more"),
         part(`${key} hosts`, "end hosts", () => [
           property(line, flow, "protocol", { label: "Label", key: `${key} protocol`, set: (value) => ((flow.protocol = value || flow.cc), changed()), what: what("flow", "protocol") }),
-          ...FLOW_FIELDS.map(([name, options]) => field("flow", flow, name, options, `${key} ${name}`)),
+          ...FLOW_FIELDS.map(([name, label, unit]) => field("flow", flow, name, label, unit, {}, `${key} ${name}`)),
           ...FLOW_CHOICES.map(([name, label, options]) => chosen("flow", flow, name, { label, options }, `${key} ${name}`)),
-          switched("flow", flow, "byte_counting", { label: "Grows per packet acknowledged, not per ACK" }, `${key} byte_counting`),
+          switched("flow", flow, "byte_counting", "Grows per packet acknowledged, not per ACK", `${key} byte_counting`),
         ], "more"),
       ];
     }
@@ -234,8 +233,8 @@ tcpfair.controls = (() => {
 
     /** What a slider moves of a flow. Where the RTT is one of an experiment, other values may follow from that of the grid. */
     const flowRows = (side, n) => ({
-      rtt_s: (key) => field("flow", side.scenario.flows[n], "rtt_s", { label: side.preset ? "RTT alone" : "RTT", unit: "ms", factor: MS, above: 0, slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, key),
-      start_s: (key) => field("flow", side.scenario.flows[n], "start_s", { label: "Starts at", unit: "s", least: 0, slider: { min: 0, max: side.scenario.duration_s } }, key),
+      rtt_s: (key) => field("flow", side.scenario.flows[n], "rtt_s", side.preset ? "RTT alone" : "RTT", "ms", { slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, key),
+      start_s: (key) => field("flow", side.scenario.flows[n], "start_s", "Starts at", "s", { slider: { min: 0, max: side.scenario.duration_s } }, key),
     });
 
     function flowCard(side, n) {
@@ -268,12 +267,10 @@ tcpfair.controls = (() => {
 
     // --- Short flows ----------------------------------------------------------------------------------------------
 
-    /** Fields of the laws of sizes: [name, label, unit, options]. */
-    const SHARE = ["share", "Share of the transfers", "", { above: 0 }];
-    const AT_MOST = ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }];
-    const LAWS = {
-      lognormal: [SHARE, ["mu", "mean of ln(bytes)", ""], ["sigma", "standard deviation of ln(bytes)", "", { above: 0 }], AT_MOST],
-      pareto: [SHARE, ["shape", "shape", "", { above: 0 }], ["min_bytes", "at least", "bytes", { above: 0 }], AT_MOST],
+    /** Fields of the laws of sizes: label and unit. */
+    const LAW_FIELDS = {
+      ...{ share: ["Share of the transfers"], mu: ["mean of ln(bytes)"], sigma: ["standard deviation of ln(bytes)"] },
+      ...{ shape: ["shape"], min_bytes: ["at least", "bytes"], cap_bytes: ["at most", "bytes"] },
     };
 
     /** Laws of sizes that can be added: the two that a new source begins with. */
@@ -291,10 +288,9 @@ tcpfair.controls = (() => {
     }
 
     function lawRows(law, key) {
-      return make("div", {},
-        LAWS[law.law].map(([name, label, unit, options = {}]) =>
-          keep(quantity({ label, unit, key: `${key} ${name}`, get: () => law[name] ?? Infinity, set: (value) => (value === Infinity ? delete law[name] : (law[name] = value), changed()), ...options })),
-        ));
+      const names = Object.keys(lab.schema.defaults.laws[law.law]).filter((name) => name in LAW_FIELDS);
+      const rowOf = (name, [label, unit = ""]) => field(law.law, law, name, label, unit, { what: "" }, `${key} ${name}`);
+      return make("div", {}, names.map((name) => rowOf(name, LAW_FIELDS[name])));
     }
 
     function webCard(side, n) {
@@ -305,10 +301,10 @@ tcpfair.controls = (() => {
           make("span", { className: "source" }, web.flow.direction === "reverse" ? "reverse" : "forward"),
           reshaping("Remove", `${key} remove`, () => side.scenario.web.splice(n, 1), { "aria-label": `Remove short flows ${n + 1}` })),
         algorithmChoice(web.flow, key, "Algorithm"),
-        field("web", web, "arrivals_per_s", { label: "Arrivals", unit: "per s", above: 0, slider: { min: 0.1, max: 1000, log: true } }, `${key} arrivals`),
-        field("flow", web.flow, "rtt_s", { label: "Least RTT", unit: "ms", factor: MS, above: 0 }, `${key} rtt_s`),
-        field("web", web, "rtt_extra_mean_s", { label: "further RTT, mean", unit: "ms", factor: MS, least: 0, then: () => web.rtt_extra_mean_s && !web.rtt_cap_s && (web.rtt_cap_s = 10 * (web.flow.rtt_s + web.rtt_extra_mean_s)) }, `${key} extra`),
-        field("web", web, "rtt_cap_s", { label: "RTT at most", unit: "ms", factor: MS, above: 0, infinite: true }, `${key} cap`),
+        field("web", web, "arrivals_per_s", "Arrivals", "per s", { slider: { min: 0.1, max: 1000, log: true } }, `${key} arrivals`),
+        field("flow", web.flow, "rtt_s", "Least RTT", "ms", {}, `${key} rtt_s`),
+        field("web", web, "rtt_extra_mean_s", "further RTT, mean", "ms", { then: () => web.rtt_extra_mean_s && !web.rtt_cap_s && (web.rtt_cap_s = 10 * (web.flow.rtt_s + web.rtt_extra_mean_s)) }, `${key} extra`),
+        field("web", web, "rtt_cap_s", "RTT at most", "ms", {}, `${key} cap`),
         part(`${key} sizes`, "sizes", () => sizeRows(web, key), "more"),
         ...protocolRows(web.flow, key),
       );
@@ -348,15 +344,13 @@ tcpfair.controls = (() => {
       kept.length = 0;
       const rowOf = (name) => {
         const [, n, ofFlow] = name.match(/^flow (\d+) (\w+)$/) || [];
-        if (n) return side.scenario.flows[n - 1] && flowRows(side, n - 1)[ofFlow](`named ${name}`);
-        return (name.startsWith("axis ") ? axisOf(name.slice(5)) : linkRows(side)[name])?.(`named ${name}`);
-      };
-      const labelled = (row, name) => {
-        const n = name.match(/^flow (\d+)/)?.[1];
-        if (n && row) row.querySelector("label").prepend(`Flow ${n}: `);
+        const ofAxis = name.startsWith("axis ") && axisOf(name.slice(5));
+        const build = n ? side.scenario.flows[n - 1] && flowRows(side, n - 1)[ofFlow] : ofAxis || linkRows(side)[name];
+        const row = build?.(`named ${name}`);
+        if (n) row?.querySelector("label").prepend(`Flow ${n}: `);
         return row;
       };
-      renew(box, ...names.map((name) => labelled(rowOf(name), name)).filter(Boolean));
+      renew(box, ...names.map(rowOf).filter(Boolean));
       kept = rows;
     }
 

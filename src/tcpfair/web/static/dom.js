@@ -79,6 +79,63 @@ tcpfair.dom = (() => {
     return node;
   }
 
+  /** The few strokes that pictures on a canvas are drawn with. */
+  class Pen {
+    constructor(context) {
+      this.context = context;
+    }
+
+    /** The context with a colour, and lines of `width`, dashed where `dash` has lengths. */
+    dipped(color, width = 1, dash = []) {
+      Object.assign(this.context, { strokeStyle: color, fillStyle: color, lineWidth: width }).setLineDash(dash);
+      return this.context;
+    }
+
+    /** Straight lines through [x, y], or with `act` "fill" the area within them. */
+    line(points, color, width, dash, act = "stroke") {
+      const context = this.dipped(color, width, dash);
+      context.beginPath();
+      points.forEach(([x, y]) => context.lineTo(x, y));
+      context[act]();
+    }
+
+    box(x, y, width, height, color, lineWidth) {
+      this.dipped(color, lineWidth).strokeRect(x, y, width, height);
+    }
+
+    fill(x, y, width, height, color) {
+      this.dipped(color).fillRect(x, y, width, height);
+    }
+
+    square(x, y, side, color) {
+      this.fill(x - side / 2, y - side / 2, side, side, color);
+    }
+
+    circle(x, y, radius, color, filled = true, width = 1) {
+      const context = this.dipped(color, width);
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context[filled ? "fill" : "stroke"]();
+    }
+
+    cross(x, y, color, alpha = 1) {
+      this.context.globalAlpha = Math.max(alpha, 0);
+      for (const side of [-1, 1]) this.line([[x - 4, y - 4 * side], [x + 4, y + 4 * side]], color, 2);
+      this.context.globalAlpha = 1;
+    }
+
+    text(words, x, y, color, align = "center", font = "12px", behind = null) {
+      Object.assign(this.context, { textBaseline: "middle", textAlign: align, font: `${font} system-ui, sans-serif` });
+      if (behind) this.dipped(behind, 4).strokeText(words, x, y);
+      this.dipped(color).fillText(words, x, y);
+    }
+
+    widthOf(words, font) {
+      this.context.font = `${font} system-ui, sans-serif`;
+      return this.context.measureText(words).width;
+    }
+  }
+
   const MISSING = "–";
 
   /** Removes trailing zeros of the decimals: for settings and axis labels, not for results. */
@@ -131,5 +188,5 @@ tcpfair.dom = (() => {
     );
   }
 
-  return { newId, make, button, renew, say, svg, svgText, COLOURS, flowColour, short, plain, fixed, table, MISSING };
+  return { newId, make, button, renew, say, svg, svgText, Pen, COLOURS, flowColour, short, plain, fixed, table, MISSING };
 })();

@@ -186,12 +186,8 @@ globalThis.tcpfair = tcpfair;
 
   class Engine {
     constructor(module, schema) {
-      this.module = module;
-      this.schema = schema;
-      this.records = schema.records;
-      this.numbers = schema.numbers;
-      this.byName = Object.fromEntries(schema.algorithms.map((each) => [each.name, each]));
-      this.instance = null;
+      const byName = Object.fromEntries(schema.algorithms.map((each) => [each.name, each]));
+      Object.assign(this, { module, schema, records: schema.records, numbers: schema.numbers, byName, instance: null });
     }
 
     get memory() { return this.instance.exports.memory; }
@@ -358,6 +354,7 @@ globalThis.tcpfair = tcpfair;
       const series = (what, d) => named(SERIES[what], (k) => this.floats(this.seriesAt(places, what, d, k), s).slice());
       const ofLink = (d) => ({ ...series("link", d), service_s: links[d].service_s });
       const web = places.arrivals ? { arrivals: places.arrivals, forward: series("web", 0), reverse: series("web", 1) } : null;
+      const events = links[0].logged > most ? [] : this.rows(places.log_at, links[0].logged, "event");
       const flows = this.scenario.flows.map(({ protocol, cc, rtt_s, direction, role }, i) => {
         const { sent, resent, dropped, reductions, timeouts } = ends[i];
         return {
@@ -372,7 +369,7 @@ globalThis.tcpfair = tcpfair;
         link: ofLink(0),
         reverse_link: places.links === 2 ? ofLink(1) : null,
         web,
-        events: this.events(places, most),
+        events: events.map((row) => ({ ...row, kind: this.numbers.events[row.kind] })),
         packets: received.reduce((sum, { received_pkts }) => sum + received_pkts[s - 1], 0),
       };
     }
@@ -382,13 +379,6 @@ globalThis.tcpfair = tcpfair;
       const places = this.places();
       const s = Math.floor(nowS / this.scenario.sample_s) - 1; // the next sample may be missing
       return s > 1 && s * places.flows < PART_VALUES ? this.result(s, PART_EVENTS) : null;
-    }
-
-    events(places, most) {
-      const [link] = this.rows(places.links_at, 1, "link");
-      if (link.logged > most) return [];
-      const rows = this.rows(places.log_at, link.logged, "event");
-      return rows.map((row) => ({ ...row, kind: this.numbers.events[row.kind] }));
     }
   }
 

@@ -17,38 +17,30 @@ tcpfair.findings = (() => {
     ...{ fair_ratio: "sharing", web_mean: "background" },
   };
 
-  const linkOf = ({ of: { scenario } }) => ({ scenario, serviceS: (8 * scenario.wire_bytes) / scenario.capacity_bps });
-
   /** Numbers that no group of measures has, of a side and two flows counted from 0. */
   const OWN = {
     /** Mean throughput, and mean window, of the flow over that of the other. */
-    rate_ratio: (side, k, other) => value({ of: "throughput_mean", flow: k + 1 }, side) / value({ of: "throughput_mean", flow: other + 1 }, side),
-    window_ratio: (side, k, other) => value({ of: "cwnd_mean", flow: k + 1 }, side) / value({ of: "cwnd_mean", flow: other + 1 }, side),
+    rate_ratio: (side, k, other) => ratioOf("throughput_mean", side, k, other),
+    window_ratio: (side, k, other) => ratioOf("cwnd_mean", side, k, other),
     /** Share of what all flows carry in the second half of the run, and in the quarter before it. */
     late_share: (side, k) => shareBetween(side, k, 0.5, 1),
     early_share: (side, k) => shareBetween(side, k, 0.25, 0.5),
     /** Equations 8 and 14 of ogura for a Reno flow: from the residual capacity to the BDP, and until the buffer is full, s. */
-    law_t1: (side, k) => {
-      const { scenario } = linkOf(side);
-      return side.of.measuring.analysis.residual_share * bdpPkts(scenario.capacity_bps, rttS(side, k), scenario.wire_bytes) * rttS(side, k);
-    },
-    law_t2: (side, k) => {
-      const { scenario, serviceS } = linkOf(side);
-      return scenario.buffer_pkts * (rttS(side, k) + (scenario.buffer_pkts * serviceS) / 2);
-    },
+    law_t1: (side, k) => side.of.measuring.analysis.residual_share * OWN.bdp(side, k) * rttS(side, k),
+    law_t2: (side, k) => OWN.buffer(side) * (rttS(side, k) + fullQueueS(side) / 2),
     rtt_ms: (side, k) => rttS(side, k) * MS_PER_S,
     rtt_ratio: (side, k, other) => rttS(side, k) / rttS(side, other),
     bdp: (side, k) => bdpPkts(side.of.scenario.capacity_bps, rttS(side, k), side.of.scenario.wire_bytes),
     buffer: (side) => side.of.scenario.buffer_pkts,
     rwnd: (side, k) => side.of.scenario.flows[k]?.rwnd_pkts ?? NaN,
-    service_ms: (side) => linkOf(side).serviceS * MS_PER_S,
+    service_ms: (side) => serviceS(side) * MS_PER_S,
     jitter_us: (side) => (side.of.scenario.jitter_s || 0) * 1e6,
-    jitter_services: (side) => (side.of.scenario.jitter_s || 0) / linkOf(side).serviceS,
+    jitter_services: (side) => (side.of.scenario.jitter_s || 0) / serviceS(side),
     full_queue_ms: (side) => fullQueueS(side) * MS_PER_S,
     /** Round trips and their ratio with a full queue, and with the mean one. */
     full_rtt_ms: (side, k) => (rttS(side, k) + fullQueueS(side)) * MS_PER_S,
     full_rtt_ratio: (side, k, other) => (rttS(side, k) + fullQueueS(side)) / (rttS(side, other) + fullQueueS(side)),
-    mean_queue: (side) => m.mean(side.result.link.queue_pkts.slice(...m.windowOf(side.result.t_s, side.of.measuring.fromS, side.of.measuring.toS))),
+    mean_queue: ({ result, of: { measuring } }) => m.mean(result.link.queue_pkts.slice(...m.windowOf(result.t_s, measuring.fromS, measuring.toS))),
     mean_queue_ms: (side) => OWN.mean_queue(side) * OWN.service_ms(side),
     queued_rtt_ms: (side, k) => OWN.rtt_ms(side, k) + OWN.mean_queue_ms(side),
     needed_windows: (side, k, other) => OWN.queued_rtt_ms(side, k) / OWN.queued_rtt_ms(side, other),
@@ -62,9 +54,7 @@ tcpfair.findings = (() => {
     /** Packets that the first overflow drops: in samples that follow each other. */
     first_drops: ({ result }) => {
       const drops = result.link.dropped_pkts;
-      const first = drops.findIndex((count) => count > 0);
-      const end = drops.findIndex((count, k) => first >= 0 && k >= first && drops[k + 1] === count);
-      return end < 0 ? 0 : drops[end];
+      return drops.find((count, k) => count > 0 && drops[k + 1] === count) ?? 0;
     },
     /** Most packets in the queue after the first two round trips. */
     queue_after_start: (side, k) => m.largestOf(side.result.link.queue_pkts.filter((_, i) => side.result.t_s[i] > 2 * rttS(side, k) + fullQueueS(side))),
@@ -83,7 +73,9 @@ tcpfair.findings = (() => {
 
   const MS_PER_S = 1e3;
   const rttS = (side, k) => side.of.scenario.flows[k]?.rtt_s ?? NaN; // a reader may remove a flow
-  const fullQueueS = (side) => side.of.scenario.buffer_pkts * linkOf(side).serviceS;
+  const serviceS = ({ of: { scenario } }) => (8 * scenario.wire_bytes) / scenario.capacity_bps;
+  const fullQueueS = (side) => side.of.scenario.buffer_pkts * serviceS(side);
+  const ratioOf = (of, side, k, other) => value({ of, flow: k + 1 }, side) / value({ of, flow: other + 1 }, side);
   const allEpochs = (side) => side.of.scenario.flows.flatMap((_, k) => epochsOf(side.of.scenario, side.result, k));
 
   /** An epoch whose loss came below the W_max before: fast convergence has taken W_max below the window. */
@@ -141,11 +133,11 @@ tcpfair.findings = (() => {
     return { of: own, result, run: arraysOf(own.scenario, result, own.measuring.everyS), measures: [] };
   }
 
-  /** The values of these numbers, NaN for missing ones: of the sides {A, B}, and of other runs where `far`. */
-  async function values(numbers, sides, far = true) {
+  /** The values of these numbers, NaN for missing ones: of the sides {A, B}, and of other runs. */
+  async function values(numbers, sides) {
     const found = {};
     for (const [name, number] of Object.entries(numbers)) {
-      const side = number.run ? (far ? await other(number.run) : null) : sides[number.side];
+      const side = number.run ? await other(number.run) : sides[number.side];
       found[name] = side ? number.times * value(number, side) : NaN;
     }
     return found;

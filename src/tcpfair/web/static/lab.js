@@ -30,9 +30,25 @@
   let home = null; // the settings that "Reset" restores
   let edited = 0; // place of the side whose settings are open
   let schema, runs, controls, picker, plots;
-  let linkTimer;
   let editTimer = 0;
   let cursorS = null;
+
+  /** `act`, called a while after the last of several calls. */
+  function later(ms, act) {
+    let timer;
+    return () => {
+      clearTimeout(timer);
+      timer = setTimeout(act, ms);
+    };
+  }
+
+  /** `act`, called in the next frame, once for all calls before it. */
+  function inFrame(act) {
+    let frame = 0;
+    return () => (frame ||= requestAnimationFrame(() => ((frame = 0), act())));
+  }
+
+  const onClick = (acts) => Object.entries(acts).forEach(([id, act]) => byId(id).addEventListener("click", act));
 
   const side = () => sides[edited];
   const { isCurrent } = tcpfair.runs;
@@ -62,11 +78,11 @@
     return { scenario: own, seed: String(seed), preset, measuring: how, bufferUnit };
   }
 
-  const toSide = (given, options) => (given && "paper" in given ? loadPreset(given, options) : sideOf(given, options));
-
-  function loadPreset(preset, { seed, measuring } = {}) {
-    const own = tcpfair.presets.load(schema, preset);
-    return { ...own, seed: String(seed ?? own.seed), measuring: { ...own.measuring, ...measuring } };
+  /** A side with the run of a preset or a scenario. */
+  function toSide(given, options = {}) {
+    if (!("paper" in given)) return sideOf(given, options);
+    const own = tcpfair.presets.load(schema, given);
+    return { ...own, seed: String(options.seed ?? own.seed), measuring: { ...own.measuring, ...options.measuring } };
   }
 
   /** Sets the settings of a side. Its old result stays visible until the new one is available. */
@@ -141,14 +157,20 @@
     });
   }
 
-  function take(place, next) {
-    settle(place, next);
-    plots.setZoom(null);
-    home = snapshot();
+  /** Sets and runs the sides from `place` on. */
+  function put(place, ...next) {
+    next.forEach((one, k) => settle(place + k, one));
     reshape();
     drawState();
     keepLink();
-    runs.edited(sides[place]);
+    next.forEach((_, k) => runs.edited(sides[place + k]));
+  }
+
+  /** `put`, to begin with: "Reset" returns to these settings. */
+  function take(place, ...next) {
+    put(place, ...next);
+    plots.setZoom(null);
+    home = snapshot();
   }
 
   /** The settings that "Undo" and "Reset" restore, as text. */
@@ -166,12 +188,9 @@
   /** Restores the sides from what `copying.kept` returned. */
   function restore(kept) {
     const next = kept.slice(0, 2).map((own) => sideOf(own.scenario, { ...own, preset: known(own) }));
-    while (sides.length > next.length) dropSecond();
-    next.forEach((one, place) => settle(place, one));
-    edited = Math.min(edited, sides.length - 1);
-    reshape();
-    drawState();
-    sides.forEach((one) => runs.edited(one));
+    if (next.length < 2) dropSecond();
+    edited = Math.min(edited, next.length - 1);
+    put(0, ...next);
   }
 
   function undo() {
@@ -180,7 +199,6 @@
     restore(JSON.parse(past.at(-1)));
     past[past.length - 1] = snapshot();
     drawActs();
-    keepLink();
   }
 
   function drawActs() {
@@ -204,19 +222,16 @@
   }
 
   /** Writes settings and view into the address after a pause of changes. */
-  function keepLink() {
-    clearTimeout(linkTimer);
-    linkTimer = setTimeout(async () => {
-      remember();
-      const fragment = await tcpfair.copying.fragmentOf(schema, sides, view());
-      try {
-        history.replaceState(null, "", `#${fragment}`);
-      } catch {
-        // the browser does not allow a file to change its address; the link can still be copied
-      }
-      drawCopy(fragment);
-    }, LINK_MS);
-  }
+  const keepLink = later(LINK_MS, async () => {
+    remember();
+    const fragment = await tcpfair.copying.fragmentOf(schema, sides, view());
+    try {
+      history.replaceState(null, "", `#${fragment}`);
+    } catch {
+      // the browser does not allow a file to change its address; the link can still be copied
+    }
+    drawCopy(fragment);
+  });
 
   // --- Drawing --------------------------------------------------------------------------------------------------------------
 
@@ -265,23 +280,10 @@
     drawAsk();
   }
 
-  function drawFlows() {
-    perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
-  }
-
+  const drawFlows = () => perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
   const drawReferences = () => perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
 
-  let flowsFrame = 0;
-  function onCursor(tS) {
-    cursorS = tS;
-    if (flowsFrame) return;
-    flowsFrame = requestAnimationFrame(() => {
-      flowsFrame = 0;
-      if (!ready().length) return;
-      drawFlows();
-      drawStrip();
-    });
-  }
+  const drawAtCursor = inFrame(() => ready().length && (drawFlows(), drawStrip()));
 
   const TABS = {
     plots: null,
@@ -329,23 +331,17 @@
 
   // --- Progress ---------------------------------------------------------------------------------------------------------------
 
-  let progressFrame = 0;
-  function drawProgress() {
-    if (progressFrame) return;
-    progressFrame = requestAnimationFrame(() => {
-      progressFrame = 0;
-      const working = sides.filter((one) => one.job);
-      const old = working.filter((one) => performance.now() - one.job.startedMs > 250);
-      if (!old.length && byId("progress").contains(document.activeElement)) byId("work").focus({ preventScroll: true });
-      byId("progress").hidden = !old.length;
-      if (working.length && !old.length) setTimeout(drawProgress, 260);
-      if (!old.length) return;
-      const share = Math.min(...old.map((one) => one.job.share));
-      byId("bar").value = share;
-      const words = (one) => [make("span", { className: "what" }, `${prefix(one)}${one.job.what}, `), `${Math.round(100 * one.job.share)} % `];
-      byId("doing").replaceChildren(...old.flatMap(words));
-    });
-  }
+  const drawProgress = inFrame(() => {
+    const working = sides.filter((one) => one.job);
+    const old = working.filter((one) => performance.now() - one.job.startedMs > 250);
+    if (!old.length && byId("progress").contains(document.activeElement)) byId("work").focus({ preventScroll: true });
+    byId("progress").hidden = !old.length;
+    if (working.length && !old.length) setTimeout(drawProgress, 260);
+    if (!old.length) return;
+    byId("bar").value = Math.min(...old.map((one) => one.job.share));
+    const words = (one) => [make("span", { className: "what" }, `${prefix(one)}${one.job.what}, `), `${Math.round(100 * one.job.share)} % `];
+    byId("doing").replaceChildren(...old.flatMap(words));
+  });
 
   /** Shows the error of a side's last run at the top. */
   function drawFailed() {
@@ -376,24 +372,15 @@
     renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, button("Run them", () => runs.askSelfRuns(one)))));
   }
 
-  let tellTimer = 0;
   /** Announces the main numbers after a pause of results. */
-  function tell() {
-    clearTimeout(tellTimer);
-    tellTimer = setTimeout(() => {
-      const numbersOf = (one) => tcpfair.results.mainNumbers(one).map(([name, value]) => `${name}: ${value}`).join("; ");
-      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} has finished. ${numbersOf(one)}.`).join(" "));
-    }, TELL_MS);
-  }
+  const tell = later(TELL_MS, () => {
+    const numbersOf = (one) => tcpfair.results.mainNumbers(one).map(([name, value]) => `${name}: ${value}`).join("; ");
+    say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} has finished. ${numbersOf(one)}.`).join(" "));
+  });
 
   function onRuns(one, what) {
     if (!sides.includes(one)) return;
-    if (what === "progress") {
-      drawFailed();
-      drawProgress();
-      drawState();
-      return;
-    }
+    if (what === "progress") return void (drawFailed(), drawProgress(), drawState());
     if (what === "part") return void drawPart();
     if (what === "cancelled") byId("said").textContent = CANCELLED;
     if (what === "result") {
@@ -435,14 +422,16 @@
   function setUpPlots() {
     const range = byId("sight");
     plots = tcpfair.plots.create(byId("plots"), {
-      onCursor,
+      onCursor: (tS) => ((cursorS = tS), drawAtCursor()),
       onZoom: ([fromS, toS], zoomed) => {
         range.textContent = zoomed ? `${plain(fromS, 5)} to ${plain(toS, 5)} s` : "all of the run";
         keepLink();
       },
     });
-    const acts = { "zoom-in": () => plots.zoomBy(0.5), "zoom-out": () => plots.zoomBy(2), "move-left": () => plots.moveBy(-0.5), "move-right": () => plots.moveBy(0.5), "zoom-all": () => plots.setZoom(null) };
-    for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);
+    onClick({
+      ...{ "zoom-in": () => plots.zoomBy(0.5), "zoom-out": () => plots.zoomBy(2), "zoom-all": () => plots.setZoom(null) },
+      ...{ "move-left": () => plots.moveBy(-0.5), "move-right": () => plots.moveBy(0.5) },
+    });
     byId("which").append(
       ...tcpfair.panels.PANELS.map((panel) => {
         const id = `show-${panel.key}`;
@@ -463,16 +452,19 @@
       setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
     };
     const shown = () => (plots.shown().includes(which.value) || tcpfair.lab.show([...plots.shown(), which.value]), plots.svgOf(which.value));
-    byId("save-svg").addEventListener("click", () => file(shown(), "image/svg+xml", `${which.value}.svg`));
-    byId("save-png").addEventListener("click", async () => {
+    const savePng = async () => {
       const picture = new Image();
       picture.src = `data:image/svg+xml,${encodeURIComponent(shown())}`;
       await picture.decode();
       const canvas = make("canvas", { width: 2 * picture.width, height: 2 * picture.height });
       canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
       canvas.toBlob((blob) => file(blob, "image/png", `${which.value}.png`));
+    };
+    onClick({
+      "save-svg": () => file(shown(), "image/svg+xml", `${which.value}.svg`),
+      "save-png": savePng,
+      "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)),
     });
-    byId("save-csv").addEventListener("click", () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)));
   }
 
   /** Reads scenarios that are pasted, and dropped files. */
@@ -500,7 +492,7 @@
         tell(error.message);
       }
     };
-    byId("use-paste").addEventListener("click", () => told(() => use(byId("paste").value), (text) => (byId("paste-complaint").textContent = text)));
+    onClick({ "use-paste": () => told(() => use(byId("paste").value), (text) => (byId("paste-complaint").textContent = text)) });
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", async (event) => {
       event.preventDefault();
@@ -510,29 +502,19 @@
     });
   }
 
-  function setUpSeeds() {
+  async function runSeeds() {
     const box = byId("seed-count");
-    byId("run-seeds").addEventListener("click", async () => {
-      const count = Math.min(Math.max(Math.round(Number(box.value)) || 10, 2), 100);
-      box.value = count;
-      for (const one of ready()) await runs.askSeeds(one, count);
-    });
+    box.value = Math.min(Math.max(Math.round(Number(box.value)) || 10, 2), 100);
+    for (const one of ready()) await runs.askSeeds(one, Number(box.value));
   }
 
   // --- For the other parts of the page ----------------------------------------------------------------------------------------
 
   tcpfair.lab = {
     apply(given, { compare: second = null, ...options } = {}) {
-      if (sides.length > 1 && !second) dropSecond();
+      if (!second) dropSecond();
       edited = 0;
-      settle(0, toSide(given, options));
-      if (second) settle(1, toSide(second, options));
-      plots.setZoom(null);
-      reshape();
-      keepLink();
-      drawState();
-      home = snapshot();
-      sides.forEach((one) => runs.edited(one));
+      take(0, ...[given, second].filter(Boolean).map((one) => toSide(one, options)));
     },
     sides: () => sides,
     named: (box, names) => {
@@ -577,21 +559,23 @@
     });
     setUpPlots();
     setUpSaving();
-    setUpSeeds();
     setUpPasting();
-    byId("undo").addEventListener("click", undo);
-    byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
-    byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
+    onClick({
+      undo,
+      reset: () => (restore(JSON.parse(home)), (home = snapshot())),
+      larger: ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))),
+      cancel: () => sides.forEach((one) => runs.cancel(one)),
+      "run-seeds": runSeeds,
+    });
     document.body.classList.toggle("embed", isInNotebook || new URLSearchParams(location.search).has("embed"));
     byId("tabs").addEventListener("keydown", onTabKey);
-    for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
+    byId("tabs").addEventListener("click", ({ target }) => target.dataset.tab && select(target.dataset.tab));
     document.addEventListener("keydown", onEscape);
     document.addEventListener("focusin", onFocus);
     document.querySelector(".skip").addEventListener("click", (event) => {
       event.preventDefault(); // the address has the settings
       byId("work").focus();
     });
-    byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
     if (document.body.matches(".embed") || isNarrow()) byId("settings").open = false;
     await fromAddress();
     addEventListener("hashchange", fromAddress);

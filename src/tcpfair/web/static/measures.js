@@ -52,9 +52,7 @@ tcpfair.measures = (() => {
   /** The middle value, or the mean of the middle two; NaN do not count. */
   function median(x) {
     const ordered = known(x).sort((a, b) => a - b);
-    const half = ordered.length >> 1;
-    if (!ordered.length) return NaN;
-    return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
+    return mean(ordered.slice((ordered.length - 1) >> 1, (ordered.length >> 1) + 1));
   }
 
   /** First and last + 1 of the samples whose interval is within [startS, stopS]; `tS` holds the ends of the intervals. */
@@ -65,10 +63,7 @@ tcpfair.measures = (() => {
   }
 
   /** Earliest of `tS` at which `holds(k)` is true. */
-  function firstTimeS(holds, tS) {
-    for (let k = 0; k < tS.length; k += 1) if (holds(k)) return tS[k];
-    return NaN;
-  }
+  const firstTimeS = (holds, tS) => tS.find((_, k) => holds(k)) ?? NaN;
 
   /** Earliest time at which `x` reaches `fraction` of its maximum. */
   const timeToFractionS = (x, tS, fraction) => firstTimeS((k) => x[k] >= fraction * largestOf(x), tS);
@@ -131,10 +126,8 @@ tcpfair.measures = (() => {
    * in the self-run; `startS` are the flows' own starts, s.
    */
   function inOwnPlace(ofSelf, startS) {
-    const order = startS.map((_, n) => n).sort((a, b) => startS[a] - startS[b] || a - b);
-    const place = [];
-    order.forEach((n, rank) => (place[n] = rank));
-    return ofSelf.map((flows) => place.map((rank) => flows[rank]));
+    const order = startS.map((_, n) => n).sort((a, b) => startS[a] - startS[b]);
+    return ofSelf.map((flows) => startS.map((_, n) => flows[order.indexOf(n)]));
   }
 
   /** U_n(t) in dB (eq. 3-4); a sample below `floor` counts as `floor`, the rate of one segment per sample. */
@@ -182,7 +175,7 @@ tcpfair.measures = (() => {
   function maxMin(capacity, demands) {
     const shares = new Array(demands.length);
     let left = capacity;
-    const order = demands.map((_, n) => n).sort((a, b) => (demands[a] < demands[b] ? -1 : demands[a] > demands[b] ? 1 : a - b));
+    const order = demands.map((_, n) => n).sort((a, b) => (demands[a] === demands[b] ? 0 : demands[a] - demands[b])); // two may be infinite
     order.forEach((n, served) => {
       shares[n] = Math.min(demands[n], left / (demands.length - served));
       left -= shares[n];
@@ -261,7 +254,7 @@ tcpfair.measures = (() => {
 
   /** Time by which `share` of the runs has converged, NaN for a run that never does; NaN when fewer do. */
   function reachedByShare(timesS, share) {
-    const ordered = timesS.map((t) => (Number.isNaN(t) ? Infinity : t)).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    const ordered = Float64Array.from(timesS, (t) => (Number.isNaN(t) ? Infinity : t)).sort();
     const place = share * (ordered.length - 1);
     const upper = ordered[Math.ceil(place)];
     return Number.isFinite(upper) ? (ordered[Math.floor(place)] + upper) / 2 : NaN;

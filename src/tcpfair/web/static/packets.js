@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.packets = (() => {
-  const { make, button, newId, renew, short, table } = tcpfair.dom;
+  const { make, button, newId, renew, short, table, Pen } = tcpfair.dom;
   const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
   const MOST_FLOWS = 40; // lanes that can be distinguished
@@ -18,6 +18,9 @@ tcpfair.packets = (() => {
     sent: (event) => event.heard && event.sent.length,
   };
 
+  /** The number of the last of some events at or before t_s; -1 before the first. */
+  const eventAt = (events, t_s) => placeOfLast(events, (event) => event.t_s <= t_s);
+
   // ---------------------------------------------------------------- words
 
   const plain = (x, digits = 4) => String(Number(x.toPrecision(digits)));
@@ -27,13 +30,9 @@ tcpfair.packets = (() => {
   /** Packet numbers as ranges: 3, 5 to 8. */
   function ranges(numbers) {
     const sorted = [...numbers].sort((a, b) => a - b);
-    const parts = [];
-    for (let k = 0; k < sorted.length; k++) {
-      let last = k;
-      while (last + 1 < sorted.length && sorted[last + 1] <= sorted[last] + 1) last++;
-      parts.push(last > k ? `${sorted[k]} to ${sorted[last]}` : `${sorted[k]}`);
-      k = last;
-    }
+    const starts = sorted.filter((number, k) => !(number <= sorted[k - 1] + 1));
+    const ends = sorted.filter((number, k) => !(sorted[k + 1] <= number + 1));
+    const parts = starts.map((first, k) => (ends[k] > first ? `${first} to ${ends[k]}` : `${first}`));
     return parts.length > 6 ? `${parts.slice(0, 5).join(", ")} and others` : parts.join(", ");
   }
 
@@ -63,13 +62,10 @@ tcpfair.packets = (() => {
     return `${time(event.t_s)}, flow ${event.flow + 1}: ${said.join("; ")}.`;
   }
 
-  // ---------------------------------------------------------------- strokes
-
-  /** A canvas and the few strokes that the view is drawn with. */
-  class Canvas {
+  class Canvas extends Pen {
     constructor(node) {
+      super(node.getContext("2d"));
       this.node = node;
-      this.context = node.getContext("2d");
     }
 
     /** Sets the size on the page, px, and clears the canvas. */
@@ -83,57 +79,6 @@ tcpfair.packets = (() => {
 
     clear() {
       this.context.clearRect(0, 0, this.width, this.height);
-    }
-
-    /** Straight lines through [x, y], dashed where `dash` has lengths. */
-    line(points, color, width = 1, dash = []) {
-      const { context } = this;
-      context.strokeStyle = color;
-      context.lineWidth = width;
-      context.setLineDash(dash);
-      context.beginPath();
-      points.forEach(([x, y]) => context.lineTo(x, y));
-      context.stroke();
-      context.setLineDash([]);
-      context.lineWidth = 1;
-    }
-
-    box(x, y, width, height, color, lineWidth = 1) {
-      this.context.strokeStyle = color;
-      this.context.lineWidth = lineWidth;
-      this.context.strokeRect(x, y, width, height);
-      this.context.lineWidth = 1;
-    }
-
-    square(x, y, side, color) {
-      this.context.fillStyle = color;
-      this.context.fillRect(x - side / 2, y - side / 2, side, side);
-    }
-
-    circle(x, y, radius, color, filled = true) {
-      const { context } = this;
-      context.strokeStyle = context.fillStyle = color;
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      if (filled) context.fill();
-      else context.stroke();
-    }
-
-    cross(x, y, color, alpha = 1) {
-      this.context.globalAlpha = Math.max(alpha, 0);
-      for (const side of [-1, 1]) this.line([[x - 4, y - 4 * side], [x + 4, y + 4 * side]], color, 2);
-      this.context.globalAlpha = 1;
-    }
-
-    text(words, x, y, color, align = "center", font = "12px", behind = null) {
-      const { context } = this;
-      context.font = `${font} system-ui, sans-serif`;
-      context.textBaseline = "middle";
-      context.textAlign = align;
-      context.lineWidth = 4;
-      if (behind) (context.strokeStyle = behind), context.strokeText(words, x, y);
-      context.fillStyle = color;
-      context.fillText(words, x, y);
     }
   }
 
@@ -161,28 +106,20 @@ tcpfair.packets = (() => {
       this.length = number("for: length of the stretch, s", 0.000001);
       this.says = make("p", { className: "pv-says source" });
       const step = (text, what, act) => {
-        const stop = () => {
-          this.play(false);
-          if (this.recording) act();
-        };
+        const stop = () => (this.play(false), this.recording && act());
         return tcpfair.inputs.explained(make("span", { className: "tipped" }, button(text, stop, { key: what, "aria-label": `${text}, ${what}` })), what);
       };
       this.playButton = button("Play", () => this.play(!this.playing), { key: "Play", "aria-label": "Play" });
       this.speed = make("select", {}, ["1", "3", "8", "20"].map((value) => make("option", { value, selected: value === "3" }, `${value} s`)));
-      this.range = make("input", {
-        type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "time within the stretch",
-        on: { input: () => this.go(Number(this.range.value)) },
-      });
+      const go = () => this.go(Number(this.range.value));
+      this.range = make("input", { type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "time within the stretch", on: { input: go } });
       this.clock = make("output", { className: "pv-clock" });
       this.net = new Canvas(make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below has the same content" }));
       this.strip = new Canvas(make("canvas", {
         className: "pv-strip", role: "img",
         "aria-label": "windows, queue and packet numbers over the stretch; the text below describes the chosen time",
         on: {
-          pointerdown: (event) => {
-            event.target.setPointerCapture(event.pointerId);
-            this.point(event);
-          },
+          pointerdown: (event) => (event.target.setPointerCapture(event.pointerId), this.point(event)),
           pointermove: (event) => event.buttons && this.point(event),
         },
       }));
@@ -211,9 +148,7 @@ tcpfair.packets = (() => {
         make("details", { className: "pv-log" }, make("summary", {}, "Event by event"), this.list),
       );
       this.root.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || event.defaultPrevented || !this.playing) return;
-        event.preventDefault();
-        this.play(false);
+        if (event.key === "Escape" && !event.defaultPrevented && this.playing) event.preventDefault(), this.play(false);
       });
       const redraw = () => this.recording && (this.measure(), this.draw());
       new ResizeObserver(redraw).observe(this.root);
@@ -231,8 +166,8 @@ tcpfair.packets = (() => {
     read() {
       const [from_s, length_s] = [this.from, this.length].map((input) => Number(input.value));
       const { duration_s } = this.side.of.scenario;
-      if (!(from_s >= 0 && length_s > 0 && from_s + length_s <= duration_s)) return this.refuse(`Start and length are seconds, within the ${plain(duration_s)} s of the run.`);
-      this.look({ from_s, length_s });
+      if (from_s >= 0 && length_s > 0 && from_s + length_s <= duration_s) this.look({ from_s, length_s });
+      else this.refuse(`Start and length are seconds, within the ${plain(duration_s)} s of the run.`);
     }
 
     /** Another stretch of the run, and what to point at in it. */
@@ -308,8 +243,7 @@ tcpfair.packets = (() => {
       // the packets that can be on the way at a time t: those sent before it, from the first that is still under way
       this.ends = packets.map((packet) => this.endOf(packet));
       this.longest_s = packets.reduce((most, packet, k) => Math.max(most, this.ends[k] - packet.sent_s), 0);
-      this.range.min = String(recording.from_s);
-      this.range.max = String(recording.until_s);
+      Object.assign(this.range, { min: recording.from_s, max: recording.until_s });
       this.queueOver = this.queueSeries();
       const to = this.mark && recording.events.find((event) => event.t_s > recording.from_s && MARKED[this.mark.to](event));
       this.marked_s = to?.t_s ?? null;
@@ -347,14 +281,9 @@ tcpfair.packets = (() => {
       if (!this.playing) this.tell();
     }
 
-    /** The number of the last event at or before t_s; -1 before the first. */
-    eventAt(t_s) {
-      return placeOfLast(this.recording.events, (event) => event.t_s <= t_s);
-    }
-
     toEvent(step) {
       const { events, from_s, until_s } = this.recording;
-      const k = step > 0 ? this.eventAt(this.t_s) + 1 : placeOfLast(events, (event) => event.t_s < this.t_s);
+      const k = step > 0 ? eventAt(events, this.t_s) + 1 : placeOfLast(events, (event) => event.t_s < this.t_s);
       this.go(events[k]?.t_s ?? (step > 0 ? until_s : from_s));
     }
 
@@ -368,10 +297,7 @@ tcpfair.packets = (() => {
       if (on && !this.recording) return;
       this.playing = on;
       this.playButton.textContent = this.playButton.ariaLabel = on ? "Pause" : "Play";
-      if (!on) {
-        if (this.recording) this.tell();
-        return;
-      }
+      if (!on) return void (this.recording && this.tell());
       if (this.t_s >= this.recording.until_s) this.t_s = this.recording.from_s;
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
       let before;
@@ -415,7 +341,7 @@ tcpfair.packets = (() => {
 
     tell() {
       const { events } = this.recording;
-      const k = this.eventAt(this.t_s);
+      const k = eventAt(events, this.t_s);
       const before = k >= 0 ? `Before: ${describe(events[k])}` : "No event yet.";
       this.status.textContent = events[k]?.t_s === this.t_s ? describe(events[k]) : `${time(this.t_s)}. ${before}`;
       const first = Math.max(0, k - MOST_LISTED + 3);
@@ -436,13 +362,9 @@ tcpfair.packets = (() => {
         if (packet.flow < 0) others += place === "queue" ? 1 : 0;
         else if (place !== "dropped") flows[packet.flow][place].push(packet.seq);
       }
-      for (const packet of this.recording.packets) {
-        const unnoticed = packet.lost && packet.enter_s <= this.t_s && packet.shown_s > this.t_s;
-        if (unnoticed && packet.flow >= 0) flows[packet.flow].dropped.push(packet.seq);
-      }
-      for (const ack of this.recording.acks) {
-        if (ack.flow >= 0 && ack.enter_s <= this.t_s && ack.heard_s > this.t_s) flows[ack.flow].back.push(ack.next);
-      }
+      const isDuring = ({ flow, enter_s }, until_s) => flow >= 0 && enter_s <= this.t_s && until_s > this.t_s;
+      for (const packet of this.recording.packets) if (packet.lost && isDuring(packet, packet.shown_s)) flows[packet.flow].dropped.push(packet.seq);
+      for (const ack of this.recording.acks) if (isDuring(ack, ack.heard_s)) flows[ack.flow].back.push(ack.next);
       const cell = (numbers) => (numbers.length ? `${numbers.length} (${ranges(numbers)})` : "0");
       const two_way = this.recording.two_way;
       const head = [
@@ -451,7 +373,7 @@ tcpfair.packets = (() => {
         "lost, not noticed yet",
       ];
       const rows = this.scenario.flows.map((flow, i) => {
-        const state = this.perFlow[i][placeOfLast(this.perFlow[i], (event) => event.t_s <= this.t_s)];
+        const state = this.perFlow[i][eventAt(this.perFlow[i], this.t_s)];
         const { access, queue, link, forward, back, dropped } = flows[i];
         return [
           `${i + 1}: ${flow.protocol || flow.cc}, ${plain(flow.rtt_s * 1000)} ms`,
@@ -486,11 +408,8 @@ tcpfair.packets = (() => {
       const gap = 40;
       const top = 24;
       const height = top + half + gap + half + 22;
-      const x = { sender: 30, queue: width * 0.2, link: width * 0.66, linkEnd: width * 0.78, receiver: width - 26 };
-      if (!this.recording.two_way) {
-        x.link = width * 0.72;
-        x.linkEnd = width * 0.86;
-      }
+      const [link, linkEnd] = this.recording.two_way ? [0.66, 0.78] : [0.72, 0.86];
+      const x = { sender: 30, queue: width * 0.2, link: width * link, linkEnd: width * linkEnd, receiver: width - 26 };
       this.net_ = { width, height, flows, lane, half, top, low: top + half + gap, x };
       this.net.fit(width, height);
       const bands = [120, 70, 130];
@@ -604,11 +523,8 @@ tcpfair.packets = (() => {
       const { net } = this;
       const { x, width } = this.net_;
       const lower = packet.two_way && packet.direction === 1;
-      if (place === "back") {
-        // without a reverse bottleneck: receivers are at the end of the link, the whole way is the ACK's
-        this.dot(x.receiver + (x.sender - x.receiver) * part, this.laneY(packet.flow, true), packet.flow);
-        return;
-      }
+      // without a reverse bottleneck: receivers are at the end of the link, the whole way is the ACK's
+      if (place === "back") return this.dot(x.receiver + (x.sender - x.receiver) * part, this.laneY(packet.flow, true), packet.flow);
       if (place === "dropped") {
         const share = part / this.fade(packet);
         const at = packet.lost === "queue" ? x.queue - 2 : x.linkEnd;
@@ -687,7 +603,7 @@ tcpfair.packets = (() => {
         if (points.length) points.push([this.atTime(until_s), points.at(-1)[1]]);
         paper.line(points, color, width, dash);
       };
-      const visible = this.perFlow.map((events) => events.slice(Math.max(placeOfLast(events, (event) => event.t_s <= from_s), 0)));
+      const visible = this.perFlow.map((events) => events.slice(Math.max(eventAt(events, from_s), 0)));
       const mostWindow = Math.max(2, ...visible.flat().map((event) => Math.max(Math.min(event.cwnd, 1e9), event.in_flight)));
       band(wide ? "window (line) and packets in flight (dashes), packets" : "window, and in flight (dashes)", bands[0], mostWindow * 1.05, (y) => {
         visible.forEach((events, i) => {

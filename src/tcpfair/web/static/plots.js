@@ -6,11 +6,13 @@
 "use strict";
 
 tcpfair.plots = (() => {
-  const { make, svg, svgText, COLOURS, flowColour, plain, fixed } = tcpfair.dom;
+  const { make, svg, svgText, Pen, COLOURS, flowColour, plain, fixed } = tcpfair.dom;
   const { marksOf } = tcpfair.plane;
   const { placeAt, lossesOf, leastOf, largestOf } = tcpfair.measures;
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // more lines cannot be distinguished
+  const LABEL = "600 12px";
+  const W_MAX_MOST = 400; // losses of a flow
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
   const FLOWS_TOLD = 6; // values in the text of the cursor
   const SPREAD_FLOWS = 4; // bands of more flows would overlap
@@ -58,11 +60,8 @@ tcpfair.plots = (() => {
     /** `endS` is the end of a run that has not been drawn yet. */
     function setZoom(next, endS = spanS[1]) {
       spanS = [0, endS];
-      const [low, high] = spanS;
-      let [fromS, toS] = next || spanS;
-      fromS = Math.max(low, fromS);
-      toS = Math.min(high, toS);
-      zoom = next && toS > fromS && (fromS > low || toS < high) ? [fromS, toS] : null;
+      const [fromS, toS] = next ? [Math.max(0, next[0]), Math.min(endS, next[1])] : spanS;
+      zoom = toS > fromS && (fromS > 0 || toS < endS) ? [fromS, toS] : null;
       moving = true;
       for (const { plot } of plotted()) scaleTime(plot);
       drawPlanes();
@@ -131,52 +130,41 @@ tcpfair.plots = (() => {
 
     // --- Marks next to the lines ------------------------------------------------------------------------------------
 
-    /** Draws with `paint` within the axes, and leaves the plot's context as it was. */
-    function within({ ctx, bbox }, paint) {
+    /** Draws within the axes of a plot: `paint(pen, {x, y, width, height})`, px from their corner; `x` and `y` place a value. */
+    function within(plot, paint, isClipped = true) {
+      const { ctx, bbox } = plot;
+      const [width, height] = [bbox.width / devicePixelRatio, bbox.height / devicePixelRatio];
       ctx.save();
+      ctx.translate(bbox.left, bbox.top);
+      ctx.scale(devicePixelRatio, devicePixelRatio);
       ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      paint(ctx, bbox);
+      ctx.rect(0, 0, width, height);
+      if (isClipped) ctx.clip();
+      paint(new Pen(ctx), { x: (tS) => plot.valToPos(tS, "x"), y: (value) => plot.valToPos(value, "y"), width, height });
       ctx.restore();
     }
 
     /** Losses as ticks along the axis, of B at the top, and of a side alone CUBIC's W_max from a loss to the flow's next. */
     function drawMarks(plot, side, place) {
-      const { ctx, bbox } = plot;
-      const ratio = devicePixelRatio;
-      const [low, high] = [plot.scales.x.min, plot.scales.x.max];
-      const flows = side.result.flows.length; // events of short flows have higher numbers
-      const seen = (event) => event.kind !== "recovery_end" && event.flow < flows && event.t_s >= low && event.t_s <= high;
+      const [low, high] = inSight();
+      const { flows } = side.result; // events of short flows have higher numbers
+      const seen = (event) => event.kind !== "recovery_end" && event.flow < flows.length && event.t_s >= low && event.t_s <= high;
       const events = side.result.events.filter(seen);
       const every = Math.max(1, Math.ceil(events.length / MARKS_MOST));
-      ctx.save();
-      events.forEach((event, k) => {
-        if (k % every) return;
-        const tall = (event.kind === "rto" ? 13 : 7) * ratio;
-        ctx.fillStyle = colourOf(event.flow);
-        ctx.fillRect(plot.valToPos(event.t_s, "x", true), place ? bbox.top : bbox.top + bbox.height - tall, 1.4 * ratio, tall);
-      });
-      ctx.restore();
-      if (sides.length === 1 && side.result.flows.length <= SPREAD_FLOWS) within(plot, () => drawWMax(plot, side, ratio));
-    }
-
-    function drawWMax(plot, side, ratio) {
-      const { ctx } = plot;
-      ctx.setLineDash([1.5 * ratio, 3 * ratio]);
-      ctx.lineWidth = 1.2 * ratio;
-      side.of.scenario.flows.forEach((flow, n) => {
-        if (!flow.cc.startsWith("cubic")) return;
-        const losses = lossesOf(side.result.events, n);
-        if (losses.length > 400) return;
-        ctx.strokeStyle = colourOf(n);
-        ctx.beginPath();
-        losses.forEach((loss, k) => {
-          const y = plot.valToPos(loss.w_max, "y", true);
-          ctx.moveTo(plot.valToPos(loss.t_s, "x", true), y);
-          ctx.lineTo(plot.valToPos(losses[k + 1]?.t_s ?? side.result.t_s.at(-1), "x", true), y);
+      within(plot, (pen, { x, y, height }) => {
+        for (const { kind, flow, t_s } of events.filter((_, k) => k % every === 0)) {
+          const tall = kind === "rto" ? 13 : 7;
+          pen.fill(x(t_s), place ? 0 : height - tall, 1.4, tall, colourOf(flow));
+        }
+        if (sides.length > 1 || flows.length > SPREAD_FLOWS) return;
+        side.of.scenario.flows.forEach(({ cc }, n) => {
+          const losses = cc.startsWith("cubic") ? lossesOf(side.result.events, n) : [];
+          if (losses.length > W_MAX_MOST) return;
+          losses.forEach(({ t_s, w_max }, k) => {
+            const endS = losses[k + 1]?.t_s ?? side.result.t_s.at(-1);
+            pen.line([[x(t_s), y(w_max)], [x(endS), y(w_max)]], colourOf(n), 1.2, [1.5, 3]);
+          });
         });
-        ctx.stroke();
       });
     }
 
@@ -205,60 +193,33 @@ tcpfair.plots = (() => {
     function drawPointed(plot, cell) {
       const place = placeOf(pointed.to, cell.of[0]);
       if (!place) return;
-      const { ctx, bbox } = plot;
-      const ratio = devicePixelRatio;
-      const [x, y] = [plot.valToPos(place[0], "x", true), Math.max(plot.valToPos(place[1], "y", true), bbox.top)];
-      ctx.save();
-      ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-      const width = ctx.measureText(pointed.says).width;
-      const left = Math.min(Math.max(x - width / 2, bbox.left + 4), bbox.left + bbox.width - width - 4);
-      const below = y < bbox.top + bbox.height / 2;
-      const top = y + (below ? 26 : -26) * ratio;
-      ctx.strokeStyle = ctx.fillStyle = style("--accent");
-      ctx.setLineDash([]);
-      ctx.lineWidth = 2 * ratio;
-      ctx.beginPath();
-      ctx.arc(x, y, 7 * ratio, 0, 2 * Math.PI);
-      ctx.moveTo(x, y + (below ? 7 : -7) * ratio);
-      ctx.lineTo(x, top - (below ? 8 : -8) * ratio);
-      ctx.stroke();
-      ctx.globalAlpha = 0.85;
-      ctx.fillStyle = style("--back");
-      ctx.fillRect(left - 3, top - 9 * ratio, width + 6, 18 * ratio);
-      ctx.globalAlpha = 1;
-      ctx.fillStyle = style("--accent");
-      ctx.textBaseline = "middle";
-      ctx.textAlign = "left";
-      ctx.fillText(pointed.says, left, top);
-      ctx.restore();
+      within(plot, (pen, at) => {
+        const [x, y] = [at.x(place[0]), Math.max(at.y(place[1]), 0)];
+        const away = y < at.height / 2 ? 1 : -1; // the label is on the side with more room
+        const [accent, top] = [style("--accent"), y + 26 * away];
+        const half = pen.widthOf(pointed.says, LABEL) / 2;
+        const middle = Math.max(Math.min(x, at.width - half - 4), half + 4);
+        pen.circle(x, y, 7, accent, false, 2);
+        pen.line([[x, y + 7 * away], [x, top - 8 * away]], accent, 2);
+        pen.context.globalAlpha = 0.85;
+        pen.fill(middle - half - 3, top - 9, 2 * half + 6, 18, style("--back"));
+        pen.context.globalAlpha = 1;
+        pen.text(pointed.says, middle, top, accent, "center", LABEL);
+      }, false);
     }
 
     /** From the least to the largest over several seeds, behind the lines. */
     function drawSpread(plot, bands) {
-      within(plot, (ctx) => {
+      within(plot, (pen, { x, y }) => {
+        pen.context.globalAlpha = 0.22;
         for (const { flow, low, high, tS } of bands) {
-          const edge = (values) => tS.map((t, k) => [plot.valToPos(t, "x", true), plot.valToPos(values[k], "y", true)]);
-          ctx.beginPath();
-          for (const at of [...edge(high), ...edge(low).reverse()]) ctx.lineTo(...at);
-          ctx.closePath();
-          ctx.globalAlpha = 0.22;
-          ctx.fillStyle = colourOf(flow);
-          ctx.fill();
+          const edge = (values) => tS.map((t, k) => [x(t), y(values[k])]);
+          pen.line([...edge(high), ...edge(low).reverse()], colourOf(flow), 1, [], "fill");
         }
       });
     }
 
-    function drawLevel(plot, levelY) {
-      within(plot, (ctx, bbox) => {
-        const y = plot.valToPos(levelY, "y", true);
-        ctx.setLineDash([5, 5]);
-        ctx.strokeStyle = style("--soft");
-        ctx.beginPath();
-        ctx.moveTo(bbox.left, y);
-        ctx.lineTo(bbox.left + bbox.width, y);
-        ctx.stroke();
-      });
-    }
+    const drawLevel = (plot, level) => within(plot, (pen, { y, width }) => pen.line([[0, y(level)], [width, y(level)]], style("--soft"), 1, [5, 5]));
 
     /** Least and largest of each interval over the seeds of a side. */
     function bandsOf(panel, side) {
@@ -452,20 +413,19 @@ tcpfair.plots = (() => {
     }
 
     /** Dims what is of older settings. */
-    function dim() {
-      for (const cell of cells.values()) dimCell(cell);
-    }
+    const dim = () => cells.forEach(dimCell);
 
     const dimCell = ({ node, of }) => node.classList.toggle("old", !of.every(({ side }) => tcpfair.runs.isCurrent(side)));
 
     function redraw() {
+      if (!sides.length) return;
       for (const panel of layOut()) drawCell(panel);
       tellCursor();
     }
 
     /** Why a panel has no lines. */
     function nothingText(key, side) {
-      if (key === "nru" && side.run.flows.length > 1) return { waiting: "needs the self-runs: press Run them below", running: "the self-runs are being simulated", failed: side.weights.note }[side.weights.state] || "";
+      if (key === "nru" && side.run.flows.length > 1) return { waiting: "needs the self-runs: press Run them below", running: "the self-runs are being simulated" }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
       return key === "plane" ? "needs two flows, or flows of two protocols" : "needs two flows";
     }
@@ -484,18 +444,18 @@ tcpfair.plots = (() => {
     /** The panels of these keys, in this order. */
     function setShown(keys) {
       shown = new Set(keys);
-      if (sides.length) redraw();
+      redraw();
     }
 
     function record(lines) {
       recorded = lines;
-      if (sides.length) redraw();
+      redraw();
     }
 
     /** Redraws everything after a change of colours or width. */
     function rebuild() {
       container.dataset.shape = "";
-      if (sides.length) redraw();
+      redraw();
     }
 
     function resize() {

@@ -277,7 +277,7 @@ tcpfair.results = (() => {
     const rows = [];
     for (const metric of OVER_SEEDS) {
       const flows = [...new Set(side.measures.filter((row) => row.metric === metric).map((row) => row.flow))];
-      const ofFlow = flows.map((flow) => runs.map((each) => each.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN));
+      const ofFlow = flows.map((flow) => runs.map((each) => valueOf(each, metric, flow)));
       const finite = ofFlow.flat().filter(Number.isFinite);
       if (!finite.length) continue;
       const [low, high] = [Math.min(...finite), Math.max(...finite)];

@@ -3,7 +3,7 @@
  *
  * A side is {name, scenario, seed, preset, measuring}; its results are in the same object:
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
- *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
+ *   side.weights = {state: "none" | "waiting" | "running" | "ready", values: 1/(Mb/s), ofSelf: Mb/s, note}
  *   side.part = {of, result, run, ...} of the run in progress, or null
  *   side.references = {of, rows: [{n, y, self, solo, maxMin}]}: Mb/s of each foreground flow, and in the worlds of `metrics/ruler.py`
  *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
@@ -80,9 +80,8 @@ tcpfair.runs = (() => {
       }
       side.job = side.part = null;
       lab.changed(side, "progress");
-      const { after } = side;
-      if (side.wanted) return void (await ask(side));
-      side.after = null;
+      const after = side.wanted ? () => ask(side) : side.after;
+      if (!side.wanted) side.after = null;
       await after?.();
     }
 
@@ -110,16 +109,16 @@ tcpfair.runs = (() => {
       const result = await tcpfair.run(of.scenario, of.seed, { signal: job.controller.signal, on_progress: progress, on_part: onPart });
       Object.assign(side, { result, of, seeds: null, error: "", part: null });
       job.seen = true;
-      side.run = arraysOf(of.scenario, result, of.measuring.everyS);
-      side.groups = groupsOf(schema, side);
       await weigh(side, (planned) => side.wanted || selfRuns(side, planned, job, false));
     }
 
     /** Measures a side, with weights from finished self-runs; `otherwise` is called if some are missing. */
     async function weigh(side, otherwise) {
+      side.run = arraysOf(side.of.scenario, side.result, side.of.measuring.everyS);
+      side.groups = groupsOf(schema, side);
       const planned = plannedSelfRuns(side);
       side.weights = { state: "none", values: null, ofSelf: null, note: "" };
-      const cached = planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)));
+      const cached = planned.flat().every(({ key }) => selfMeans.has(key));
       if (planned.length && cached) combine(side, planned);
       remeasure(side);
       lab.changed(side, "result");
@@ -130,10 +129,7 @@ tcpfair.runs = (() => {
     function edited(side) {
       if (!side.result || side.job || !isCurrent(side)) return void ask(side);
       side.of = copy({ ...side.of, measuring: side.measuring, preset: side.preset });
-      const { everyS } = side.of.measuring;
-      side.run = arraysOf(side.of.scenario, side.result, everyS);
-      side.groups = groupsOf(schema, side);
-      if (side.seeds?.runs.some(({ scenario }) => scenario.sample_s !== everyS)) side.seeds = null;
+      if (side.seeds?.runs.some(({ scenario }) => scenario.sample_s !== side.of.measuring.everyS)) side.seeds = null;
       return void weigh(side, (planned) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, planned, job, false)));
     }
 
@@ -156,7 +152,7 @@ tcpfair.runs = (() => {
 
     // --- Self-runs ------------------------------------------------------------------------------------------------
 
-    /** For each foreground flow its self-runs: [{kind, runs: [{key, scenario, seed, windowS, own}]}]. */
+    /** For each foreground flow its self-runs: [{key, scenario, seed, windowS, inOrder}]. */
     function plannedSelfRuns(side) {
       const { scenario, preset, measuring, seed } = side.of;
       if (side.run.flows.length < 2) return [];
@@ -164,8 +160,7 @@ tcpfair.runs = (() => {
       const inPrint = source && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
       const count = Math.round(measuring.selfRuns);
       return side.run.flows.map((flow) => {
-        const runs = Array.from({ length: count }, (_, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k)));
-        return { kind: flow.protocol, runs };
+        return Array.from({ length: count }, (_, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k)));
       });
     }
 
@@ -190,9 +185,9 @@ tcpfair.runs = (() => {
     /** Sets the weights from the self-runs, by the chosen rule. */
     function combine(side, planned) {
       const starts = side.run.flows.map((flow) => flow.start_s || 0);
-      const inOrder = planned[0].runs[0].inOrder;
-      const ofSelf = planned.map(({ runs }) => {
-        const means = runs.map((run) => selfMeans.get(run.key));
+      const [[{ inOrder }]] = planned;
+      const ofSelf = planned.map((runs) => {
+        const means = runs.map(({ key }) => selfMeans.get(key));
         return means[0].map((_, place) => m.mean(means.map((of) => of[place])));
       });
       const placed = inOrder ? m.inOwnPlace(ofSelf, starts) : ofSelf;
@@ -204,7 +199,7 @@ tcpfair.runs = (() => {
     /** Simulates the missing self-runs; `asked`: a reader requests them even if they are long. */
     async function selfRuns(side, planned, job, asked) {
       if (!planned.length) return;
-      const missing = new Map(planned.flatMap(({ runs }) => runs).filter((run) => !selfMeans.has(run.key)).map((run) => [run.key, run]));
+      const missing = new Map(planned.flat().filter((run) => !selfMeans.has(run.key)).map((run) => [run.key, run]));
       const pkts = m.sum([...missing.values()].map((run) => expectedPkts(run.scenario)));
       if (pkts > SELF_RUNS_AT_ONCE_PKTS && !asked) {
         side.weights = { ...side.weights, state: "waiting", note: `${missing.size} self-runs of about ${tcpfair.dom.short(pkts / 1e6, 2)} million packets` };

@@ -17,8 +17,8 @@ tcpfair.scenarios = (() => {
   const copy = (value) => JSON.parse(JSON.stringify(value));
   const isInfinite = (value) => value === null || value === Infinity || value === "Infinity" || value === "inf";
 
-  /** What the schema states about a field of "scenario", "flow" or "web". */
-  const fieldOf = (schema, model, name) => schema.defaults[model][name] || {};
+  /** What the schema states about a field of "scenario", "flow", "web" or a law of sizes. */
+  const fieldOf = ({ defaults }, model, name) => (defaults[model] || defaults.laws[model])[name] || {};
 
   /** The default of a field; JSON has infinity as text. */
   function defaultOf(schema, model, name) {
@@ -84,23 +84,13 @@ tcpfair.scenarios = (() => {
   /** What decides the packets of a run: the scenario without what is recorded of it, as text. */
   function packetsKey(schema, scenario) {
     const { sample_s: _, record: __, ...rest } = compact(schema, scenario);
-    return JSON.stringify(sorted(rest));
-  }
-
-  function sorted(value) {
-    if (Array.isArray(value)) return value.map(sorted);
-    if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]));
+    return JSON.stringify(Object.entries(leaves(rest)).sort());
   }
 
   /** The run in which every foreground flow has the protocol of `flow`, each in its own place. */
   function selfRun(scenario, flow) {
-    const own = Object.fromEntries(OF_PROTOCOL.filter((name) => flow[name] !== undefined).map((name) => [name, flow[name]]));
-    const flows = scenario.flows.map((other) => {
-      if (other.role === "background") return other;
-      const place = Object.fromEntries(Object.entries(other).filter(([name]) => !OF_PROTOCOL.includes(name)));
-      return { ...place, ...own };
-    });
+    const own = Object.fromEntries(OF_PROTOCOL.map((name) => [name, flow[name]])); // `copy` omits what is undefined
+    const flows = scenario.flows.map((other) => (other.role === "background" ? other : { ...other, ...own }));
     return copy({ ...scenario, flows });
   }
 

@@ -48,15 +48,13 @@ tcpfair.tours = (() => {
   /** The sides whose results are of the settings as they are, by name. */
   const current = () => Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
 
-  /** Fills in the numbers of the sides' runs in a part of the step; `far`: those of other runs, too. */
-  async function fill(box, far) {
+  /** Fills in the numbers of the sides' runs, and of others, in a part of the step. */
+  async function fill(box) {
     const step = stepAt();
     const sides = current();
     if (!step || !sides.A || !box.isConnected) return; // the event of an unfolded answer may come after its step was closed
-    const names = [...box.querySelectorAll("data.live")].map((node) => node.value);
-    const judged = box.matches(".tour-answer") ? Object.keys(step.numbers) : names;
-    const wanted = Object.fromEntries(Object.entries(step.numbers).filter(([name]) => judged.includes(name)));
-    const found = await values(wanted, sides, far);
+    const isWanted = ([name]) => box.matches(".tour-answer") || box.querySelector(`data.live[value="${name}"]`);
+    const found = await values(Object.fromEntries(Object.entries(step.numbers).filter(isWanted)), sides);
     if (!box.isConnected) return;
     for (const node of box.querySelectorAll("data.live")) {
       const { decimals, shipped, times, run } = step.numbers[node.value];
@@ -75,27 +73,29 @@ tcpfair.tours = (() => {
   /** After a result: the numbers of what is in sight. */
   function refresh() {
     if (!place) return;
-    for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box, true);
+    for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box);
     if (stepAt().draw) sketchOver(stepAt());
     const answer = root.querySelector(".tour-answer");
-    if (answer.open) fill(answer, true).catch(() => {}); // the error of a run is shown above the plots
+    if (answer.open) fill(answer).catch(() => {}); // the error of a run is shown above the plots
   }
 
   // ---------------------------------------------------------------- predictions
+
+  const verdictLine = () => make("p", { className: "tour-verdict", role: "status" });
+  const tell = (line, is, texts) => (Object.assign(line, { textContent: texts[is] }).dataset.is = is);
 
   /** A guess before the answer, judged by the runs: right, with a hint after the usual slip, or not yet. */
   function prediction(step, answer) {
     if (!step.predict) return null;
     const { number, unit, choices, hint } = step.predict;
-    const verdict = make("p", { className: "tour-verdict", role: "status" });
+    const verdict = verdictLine();
     const judge = async (text) => {
       const sides = current();
       if (!sides.A) return void (verdict.textContent = "The simulation has not finished yet.");
       verdict.textContent = "Being checked …";
       const { is, right } = judged(step.predict, text, await values(step.numbers, sides), sides.A);
       const told = number === null ? right : `${short(right, 3)} ${unit}`.trim();
-      verdict.textContent = { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not give this value." }[is];
-      verdict.dataset.is = is;
+      tell(verdict, is, { right: `Right: ${told}.`, slip: `Not yet. ${hint}`, other: "Not yet. Think again, or open the answer.", unknown: "This run does not give this value." });
       if (is === "right") answer.open = true;
     };
     const failed = (error) => (verdict.textContent = `The prediction cannot be checked: ${error.message}`);
@@ -124,7 +124,7 @@ tcpfair.tours = (() => {
   function sketchOver(step) {
     const { A: side } = current();
     if (!side || sketch?.isOpen || sketch?.digest === side.result.digest) return;
-    const { plot, flow, label } = step.draw;
+    const { plot, label } = step.draw;
     const stretch = stretchOf(step.draw, side);
     if (!stretch) return hideSketch();
     const { startS, stopS, peakPkts, wMaxPkts } = stretch;
@@ -137,6 +137,7 @@ tcpfair.tours = (() => {
     document.body.classList.remove("covering");
   }
 
+  /** The value of the curve that a reader draws, in the run. */
   const valueAt = ({ draw: { plot, flow } }, side, tS) => tcpfair.lab.plots.valuesAt(plot, side, tS).find((line) => line.flow === flow - 1).value;
 
   function hideSketch() {
@@ -149,15 +150,14 @@ tcpfair.tours = (() => {
   function drawing(step) {
     if (!step.draw) return null;
     const { ask, hint } = step.draw;
-    const verdict = make("p", { className: "tour-verdict", role: "status" });
+    const verdict = verdictLine();
     const check = () => {
       const { A: side } = current();
       if (!side || !sketch) return void (verdict.textContent = "The simulation has not finished yet.");
       const values = sketch.drawn.values();
       if (!values) return void (verdict.textContent = "Draw the curve first: over the plot, or with the arrow keys.");
       const is = judgedCurve(step.draw, values, sketch.drawn.timesS().map((tS) => valueAt(step, side, tS)), side);
-      verdict.textContent = { right: "Right: your curve is close to that of the run.", slip: `Not yet. ${hint}`, other: "Not yet. Draw another curve, or show the run." }[is];
-      verdict.dataset.is = is;
+      tell(verdict, is, { right: "Right: your curve is close to that of the run.", slip: `Not yet. ${hint}`, other: "Not yet. Draw another curve, or show the run." });
       if (is === "right") show();
     };
     const show = () => {
@@ -195,7 +195,7 @@ tcpfair.tours = (() => {
     const step = tour.steps[stepNumber];
     const last = stepNumber === tour.steps.length - 1;
     const heading = make("h2", { tabIndex: -1 }, step.title);
-    const answer = make("details", { className: "tour-answer", on: { toggle: ({ target }) => target.open && fill(target, true) } },
+    const answer = make("details", { className: "tour-answer", on: { toggle: ({ target }) => target.open && fill(target) } },
       make("summary", {}, "Answer"), html(step.answer), step.holds.length ? make("p", { className: "tour-holds source" }, "Being checked …") : null);
     const own = make("div", { className: "named", role: "group", "aria-label": "The settings of this step" });
     const setTo = step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}.` : `The step begins with ${named(step.run)}.`;
