@@ -23,7 +23,6 @@ from tests.verdicts.claims.worlds import trace as of_world
 
 ROOT = repository_root()
 CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
-NONE: dict = {}
 BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
 
 
@@ -85,13 +84,17 @@ def checkout(tmp_path):
     return put(tmp_path, {}, linked=("data", "config", "Snakefile"))
 
 
+def no_trace(experiment):
+    raise MissingRunsError(experiment)
+
+
 @pytest.fixture(scope="module")
 def without_results(tmp_path_factory):
     """Claims and clauses in a checkout without results; one claim was not requested."""
     root = put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
     layout = Layout(root, "engine")
     # what is requested of a paper takes seconds to expand: of one it is
-    held = {paper: SimpleNamespace(paper=config, metrics=NONE.get, trace=NONE.get) for paper, config in CONFIGS.items()}
+    held = {paper: SimpleNamespace(paper=config, metrics={}.get, trace=no_trace) for paper, config in CONFIGS.items()}
     held["ogura"] = Held(layout, CONFIGS["ogura"])
     return evaluate(layout, held, lambda claim: "later" if claim.id == "kozu2014.c08" else "")
 
