@@ -22,7 +22,7 @@ RUN = SAMPLES / "testbed" / "reno_14s"
 
 # one temporary folder serves all examples of a test: each overwrites the file of the one before
 fuzz = settings(
-    max_examples=settings().max_examples // 10,
+    max_examples=settings().max_examples // 5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
