@@ -39,8 +39,8 @@ LONGEST = (
     "validation/test_claims.py",
 )
 # no deadlines: the first call may compile, and on a busy machine any call may take long
-settings.register_profile("usual", max_examples=50, deadline=None, database=None)
-settings.register_profile("thorough", max_examples=1000, deadline=None, database=None)  # for --hypothesis-profile
+settings.register_profile("usual", deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)  # for --hypothesis-profile
 settings.load_profile("usual")
 # garbage is rare, and each search for it passes over the objects of all modules and tests: a tenth of the suite's time
 gc.set_threshold(50_000, 20, 20)

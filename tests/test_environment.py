@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from functools import cache
 from importlib.metadata import distributions, packages_distributions, version
 from pathlib import Path
 
@@ -273,12 +272,9 @@ def names(requirements):
     return {canonicalize_name(Requirement(text).name) for text in requirements}
 
 
-of_modules = cache(packages_distributions)
-
-
 def imported(modules):
     """The distributions that modules import."""
-    owners = of_modules()
+    owners = packages_distributions()
     found = set().union(*(third_party(module) for module in modules)) - ELSEWHERE - {"tests"}
     return {canonicalize_name(owners[name][0]) if name in owners else name for name in found}
 

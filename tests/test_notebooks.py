@@ -157,9 +157,7 @@ def run_by_hand(paper, change=lambda source: source):
     return values
 
 
-@pytest.mark.parametrize(
-    "paper", [pytest.param(paper, marks=pytest.mark.slow) if paper == "ha2006" else paper for paper in PAPERS]
-)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_what_is_worked_out_is_what_the_library_gives(paper, capsys):
     run_by_hand(paper)
     assert "Failed" not in capsys.readouterr().out

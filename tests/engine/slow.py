@@ -75,7 +75,7 @@ def spec_of(flow: dict) -> FlowSpec:
 
 def agree(*flows: dict, seed: int = 5, **network) -> Result:
     """Run both simulators and compare them; returns the reference's result, to see that what was meant has happened."""
-    network = {"buffer_pkts": 30.37, "duration_s": 10.0, "jitter_s": 0.002, "loss_rate": 0.0} | network
+    network = {"buffer_pkts": 30.37, "duration_s": 15.0, "jitter_s": 0.002, "loss_rate": 0.0} | network
     chances = [
         EngineChance(link_seed, network["loss_rate"], network["jitter_s"]) for link_seed in (seed, seed ^ REVERSE_SEED)
     ]

@@ -81,7 +81,7 @@ def test_a_clock_leaves_the_link_its_rate(tick_s):
 # --- against the slow simulator ----------------------------------------------------------------------------
 
 # What is due at a tick is on one side of it or the other by rounding, if it is a sample or a timeout: these fall between ticks
-BETWEEN_TICKS = {"duration_s": 10 * 0.99973, "sample_s": 0.99973}
+BETWEEN_TICKS = {"duration_s": 15 * 0.99973, "sample_s": 0.99973}
 TIMEOUT = {"rto_min_s": 0.2137}
 DELAYED = {"delack_s": 0.0371, **TIMEOUT}
 

@@ -38,7 +38,7 @@ def epochs_without_queue(cc: str, rtt_s: float, params: dict, loss_rate: float) 
         capacity_bps=12e9,
         buffer_pkts=10_000,
         loss_rate=loss_rate,
-        duration_s=200 if rtt_s < 0.1 else 300,
+        duration_s=300,
         sample_s=SAMPLE_S,
     )
     result = run(scenario, 5, log_events=True)

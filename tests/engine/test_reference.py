@@ -62,7 +62,7 @@ def test_whole_windows(of_stack, recovery, reduction):
 def test_random_loss_agrees_in_the_mean():
     """Random losses are drawn differently, so totals agree within the standard error of the means."""
     network = {"buffer_pkts": 50, "duration_s": 15, "loss_rate": 0.003, "jitter_s": 0.003}
-    rtts_s, seeds = (0.05, 0.1), range(8)
+    rtts_s, seeds = (0.05, 0.1), range(12)
     specs, scenario = [FlowSpec(rtt_s) for rtt_s in rtts_s], dumbbell(*map(forward, rtts_s), **network)
     slow = [simulate(specs, SLOW_BPS, PACKET_BYTES, **network, seed=seed).delivered_pkts for seed in seeds]
     fast = [run(scenario, seed).delivered_pkts[-1] for seed in seeds]

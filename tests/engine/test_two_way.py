@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tests.engine.scenarios import SLOW_BPS
@@ -37,12 +39,12 @@ def test_forward_against_reverse(cc, reverse_cc, ack_every):
 
 
 @pytest.mark.parametrize(
-    "recovery, reduction", covering(("sack", "newreno", "reno"), ("immediate", "prr", "rate_halving"), of=3)
+    "recovery, reduction", list(itertools.product(("sack", "newreno", "reno"), ("immediate", "prr", "rate_halving")))
 )
 def test_recoveries_when_acks_are_dropped(recovery, reduction):
     shared = {"recovery": recovery, "reduction": reduction}
     flows = [forward(0.0503, **shared), forward(0.0817, start_s=0.3, **shared), reverse(0.0931, **shared)]
-    slow = agree(*flows, **two_way(5.1e6, 4.3, 300.0, duration_s=15.0))
+    slow = agree(*flows, **two_way(5.1e6, 4.3, 300.0))
     assert sum(slow.ack_drops[:2]) > 20
     assert all(slow.reductions)
 
@@ -79,21 +81,21 @@ def test_finite_flows(access_bps):
         | {"direction": ("forward", "reverse")[k % 2], "ack_every": 1 + k // 2 % 2}
         for k in range(8)
     ]
-    slow = agree(*flows, **two_way(6.7e6, 8.61, duration_s=15.0))
+    slow = agree(*flows, **two_way(6.7e6, 8.61))
     assert slow.delivered_pkts == [flow["size_pkts"] for flow in flows]
 
 
 def test_random_losses_on_both_links():
     flows = [forward(0.0503), reverse(0.0817), forward(0.0211, "cubic", ack_every=2), reverse(0.1113, "cubic")]
     slow = agree(*flows, **two_way(7.3e6, loss_rate=0.005))
-    assert min(slow.drops) > 10
+    assert min(slow.drops) > 20
 
 
 @pytest.mark.parametrize("flow", [forward(0.0503, ack_every=2, delack_s=0.2), reverse(0.0503, "cubic")])
 def test_random_losses_without_jitter(flow):
     """One flow only: without jitter the packets of several meet at the same instant, in no order of their own."""
     slow = agree(flow, **two_way(7.3e6, loss_rate=0.01, jitter_s=0.0))
-    assert slow.drops[0] > 10
+    assert slow.drops[0] > 20
 
 
 def test_jitter_of_hosts_draws_from_the_direction_of_the_flow():

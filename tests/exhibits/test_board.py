@@ -22,15 +22,8 @@ JFI = {"jfi_mean": lambda point, run: 0.9 + 0.01 * run, "jfi_of_means": lambda *
 
 
 @pytest.fixture
-def marks():
-    """Requested where a picture has to show what is drawn."""
-
-
-@pytest.fixture
-def context(request, tmp_path, monkeypatch):
-    """A paper whose pictures are drawn once at most: a PNG shows what the SVG does (`test_style.py`)."""
-    if "marks" not in request.fixturenames:
-        standin.draws_no_marks(monkeypatch)
+def context(tmp_path, monkeypatch):
+    """A paper whose pictures are drawn once: a PNG shows what the SVG does (`test_style.py`)."""
     monkeypatch.setattr(style, "as_png", lambda figure, origin="": b"\x89PNG" + origin.encode())
     context = standin.context(tmp_path, "bhatti2009")
     standin.put_metrics(context, "pair_ccid2_first", system=JFI)
@@ -132,7 +125,7 @@ def test_looking_too_early_does_not_spoil_a_build(context, layout):
     assert {made.status for made in records.read_all(layout).values()} == {"built"}
 
 
-def test_the_corner_names_source_and_runs(marks, paper, layout):
+def test_the_corner_names_source_and_runs(paper, layout):
     paper.show("table2")
     paper.show("fig08")
     assert "RTT (ms)" not in (layout.figures("bhatti2009") / "tab02.html").read_text()
@@ -145,7 +138,7 @@ def test_any_spelling_shows_the_exhibit(paper, layout):
     assert list(record(layout, "tab02").files)[-1] == "figures/engine/bhatti2009/tab02.html"
 
 
-def test_showing_again_gives_the_same_bytes(marks, paper, layout):
+def test_showing_again_gives_the_same_bytes(paper, layout):
     paper.show("fig08")
     files = [layout.root / file for file in record(layout, "fig08").files]
     first = [file.read_bytes() for file in files]
@@ -165,7 +158,7 @@ def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout
     assert record(layout, "fig08").status == "built"
 
 
-def test_a_failure_stands_in_the_place_of_the_older_picture(marks, paper, layout, monkeypatch, capsys):
+def test_a_failure_stands_in_the_place_of_the_older_picture(paper, layout, monkeypatch, capsys):
     """Every file that a workflow expects is there, says why in words, and holds no number of an earlier run."""
     paper.show("fig08")
     figure = layout.figures("bhatti2009") / "fig08"

@@ -1,5 +1,6 @@
 """What drawing kinds are given: options that are checked, metrics from disk or trace, printed numbers from one place."""
 
+import ast
 from collections import Counter
 
 import pandas as pd
@@ -138,3 +139,15 @@ def test_a_trace_of_the_users_own_stands_in_for_the_experiment_it_names(bhatti):
 def test_flow_protocol_is_the_rows_or_the_flows_own(bhatti):
     pair = bhatti.paper.experiments["pair_ccid2_first"]
     assert [flow_protocol(pair, flow, "BIC") for flow in (1, 2)] == ["CCID2", "BIC"]
+
+
+def test_nothing_but_the_comparison_reads_the_printed_numbers():
+    """No string of the drawing and computing code names data/published."""
+    package = ROOT / "src" / "tcpfair"
+    layers = ("exhibits", "metrics", "models", "cc", "engine", "sources", "measures")
+    files = [path for layer in layers for path in (package / layer).rglob("*.py")]
+    for path in files:
+        tree = ast.parse(path.read_text())
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        assert not [n.value for n in texts if "published" in n.value and id(n) not in docstrings], path

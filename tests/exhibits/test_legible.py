@@ -30,8 +30,8 @@ def _one_of_each_kind():
         for exhibit in load_paper(LAYOUT.paper_config(paper)).exhibits:
             if not exhibit.is_table:
                 seen.setdefault(exhibit.draw or exhibit.id, (paper, exhibit.id))
-    # every fourth one on every push
-    return [pytest.param(*each, marks=[pytest.mark.slow] * (k % 4 > 0)) for k, each in enumerate(sorted(seen.values()))]
+    # every second one on every push
+    return [pytest.param(*each, marks=[pytest.mark.slow] * (k % 2)) for k, each in enumerate(sorted(seen.values()))]
 
 
 def _every_axes(figure):

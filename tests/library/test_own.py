@@ -18,7 +18,7 @@ from tcpfair.library.digest import digest_of_result
 from tcpfair.library.workers import Job, run_all
 
 CUBIC = Path(cc.__file__).with_name("cubic.py")
-SHORT = {"rate_mbps": 1, "duration_s": 2}
+SHORT = {"rate_mbps": 1, "duration_s": 4}
 TOY = '''"""A toy: the window grows by one percent per round trip and is halved on loss."""
 
 from tcpfair.cc.api import Param, decrease_to, slow_start

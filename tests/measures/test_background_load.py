@@ -45,11 +45,11 @@ def every_spec():
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if k else kind for k, kind in enumerate(TYPES)]
 )
 def test_a_fluid_model_of_the_flows_comes_near_the_calibrated_load(every_spec, kind):
-    """Of 40 runs; slow start makes it a little higher than the packet-level load."""
-    specs = [spec for spec in every_spec if spec.point["traffic"] == kind][:40]
+    """Of 100 runs; slow start makes it a little higher than the packet-level load."""
+    specs = [spec for spec in every_spec if spec.point["traffic"] == kind][:100]
     window_s = PAPER.experiments["load"].window_s.value
     fluid, half = mean_interval([fluid_load_mbps(spec.scenario, spec.seed, *window_s) for spec in specs], LEVEL)
-    assert half < 3
+    assert half < 2
     assert fluid == pytest.approx(TARGET_MBPS, rel=0.04)
 
 

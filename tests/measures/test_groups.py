@@ -155,6 +155,11 @@ def test_first_arrivals_count_apart_from_in_order_goodput():
     assert value(metrics, "jfi_mean_received") == 1
 
 
+def test_first_arrivals_that_a_source_does_not_record_are_nan():
+    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
+    assert np.isnan(value(metrics, "received_mean", 1))
+
+
 @pytest.mark.parametrize(("rule", "expected"), [("per_column", (43, 33)), ("mean_of_columns", (47, 47))])
 def test_nru_weights_come_from_the_flows_own_self_pair(rule, expected):
     ccid2, cubic = expected
@@ -195,6 +200,12 @@ def test_sum_of_the_flows_stabilities_beside_their_mean():
     metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=self_metrics())
     assert value(metrics, "S_N_sum") == pytest.approx(value(metrics, "S_n", 1) + value(metrics, "S_n", 2))
     assert value(metrics, "S_N_sum") == pytest.approx(2 * value(metrics, "S_N_eq10"))
+
+
+def test_weights_are_means_over_the_runs_of_the_self_pair():
+    runs = pd.concat([self_metrics(cubic=(61, 20)), self_metrics(cubic=(61, 46))])
+    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
+    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
@@ -370,3 +381,18 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
     text = str(error.value)
     assert "config/papers/bhatti2009.yaml: experiments.pair.measures: 'jain'" in text
     assert "jfi" in text
+
+
+def test_nru_without_the_runs_that_give_its_weights_is_refused():
+    only_cubic = self_metrics().query("protocol == 'CUBIC'")
+    with pytest.raises(InputError) as error:
+        measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
+    assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
+
+
+def test_flows_with_different_numbers_of_samples_are_refused():
+    made = trace([[1] * 4, [1] * 4])
+    made.samples = made.samples.iloc[:-1]
+    with pytest.raises(InputError) as error:
+        measure(made, config(["throughput"]), "pair")
+    assert "run 0" in str(error.value)

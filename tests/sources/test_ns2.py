@@ -325,10 +325,10 @@ def test_packets_are_conserved_and_the_link_is_not_exceeded():
 def test_reno_peaks_at_bdp_plus_buffer_and_repeats_with_the_sawtooth_period(recovery):
     rtt_s, buffer_pkts = 0.1, 100
     flow = {"rtt_s": rtt_s, "initial_ssthresh_pkts": 120, "recovery": recovery}
-    result = simulate(flow, buffer_pkts=buffer_pkts, duration_s=75)
+    result = simulate(flow, buffer_pkts=buffer_pkts, duration_s=150)
     steady = events(result, LOSS)[1:]
     peak = bdp_pkts(SLOW_BPS, rtt_s, PACKET_BYTES) + buffer_pkts
-    assert len(steady) >= 3
+    assert len(steady) >= 6
     assert steady["cwnd_before"] == pytest.approx(peak, rel=0.03)
     assert steady["cwnd_after"] == pytest.approx(peak / 2, rel=0.03)
     # 3/8 W^2 packets from W/2 to W, and a full-queue round trip each until the loss is seen and for recovery
@@ -340,7 +340,7 @@ def test_reno_peaks_at_bdp_plus_buffer_and_repeats_with_the_sawtooth_period(reco
 
 
 @installed
-@pytest.mark.parametrize(("cc", "rtt_s"), [("reno", 0.08), ("libra", 0.08), ("alpha", 0.08)])
+@pytest.mark.parametrize(("cc", "rtt_s"), [("reno", 0.08), ("libra", 0.08), ("alpha", 0.08), ("libra", 0.04)])
 def test_residual_capacity_fills_in_t1(cc, rtt_s):
     bdp = bdp_pkts(100e6, rtt_s, PACKET_BYTES)
     flow = {"cc": cc, "rtt_s": rtt_s, "initial_ssthresh_pkts": bdp / 2, "iw_pkts": 2}
@@ -498,7 +498,7 @@ def test_packets_of_both_directions_are_conserved():
         loss_rate=0.002,
         jitter_s=0.002,
         web=[source(), source("reverse")],
-        duration_s=12,
+        duration_s=20,
         **TWO_WAY,
     )
     for direction, flows in enumerate(([0, 1], [2, 3])):
@@ -508,7 +508,7 @@ def test_packets_of_both_directions_are_conserved():
         assert (received <= result.link_forwarded_pkts[direction]).all()
         lost = result.link_forwarded_pkts[direction, -1] - received[-1]
         assert 0 < lost < 0.01 * received[-1]
-        assert result.web_delivered_pkts[direction, -1] > 900
+        assert result.web_delivered_pkts[direction, -1] > 1500
         data, acks = (np.diff(x[direction], prepend=0) for x in (result.link_forwarded_pkts, result.link_acks))
         assert (PACKET_BYTES * data + 52 * acks <= SLOW_BPS / 8 + PACKET_BYTES).all()
         # every packet that arrives is acknowledged, at most one by one
@@ -574,11 +574,11 @@ def test_short_flows_carry_what_the_engines_do(both_ways):
     if both_ways:
         webs, ways = [source(), source("reverse")], TWO_WAY
     flows = [{"rtt_s": 0.05, "rwnd_pkts": 44}, {"rtt_s": 0.09, "rwnd_pkts": 44, "start_s": 1}]
-    scenario = dumbbell(*flows, jitter_s=0.002, web=webs, duration_s=20, **ways)
+    scenario = dumbbell(*flows, jitter_s=0.002, web=webs, duration_s=25, **ways)
     result, engine = ns2.run(scenario, 3), run(scenario, 3)
     directions = len(webs)
     here, there = result.web_delivered_pkts[:directions], engine.web_delivered_pkts[:directions]
-    assert (there[:, -1] > 2000).all()
+    assert (there[:, -1] > 2500).all()
     assert here[:, -1] == pytest.approx(there[:, -1], rel=0.02)
     assert abs(here - there).max() < 0.05 * there[:, -1].max()
     assert (result.web_delivered_pkts <= result.web_received_pkts).all()
@@ -589,13 +589,13 @@ def test_short_flows_carry_what_the_engines_do(both_ways):
 
 
 @installed
-@pytest.mark.parametrize("flow", [{"cc": "newreno"}, {"cc": "cubic", "initial_ssthresh_pkts": 8}])
+@pytest.mark.parametrize("flow", [{}, {"cc": "newreno"}, {"cc": "cubic", "initial_ssthresh_pkts": 8}])
 def test_a_place_used_again_is_as_good_as_new(monkeypatch, flow):
     scenario = dumbbell(
         {"rtt_s": 0.05},
         {"rtt_s": 0.07, "direction": "reverse"},
         web=[source(**flow), source("reverse", **flow)],
-        duration_s=6,
+        duration_s=8,
         **TWO_WAY,
     )
     again = ns2.run(scenario, 3)
@@ -618,7 +618,7 @@ def test_seeds_decide_and_nothing_else():
 @installed
 def test_runs_of_a_paper_make_a_trace(tmp_path):
     paper = load_paper(OGURA)
-    specs = [shorten(spec, 1.0) for spec in run_specs(paper, "model1")]
+    specs = [shorten(spec, 3.0) for spec in run_specs(paper, "model1")]
     trace = ns2.simulate_runs(paper, "model1", iter(specs))
     assert trace.provenance["tool"] == "ns-2 2.35" and trace.provenance["backend"] == "ns2"
     write(trace, tmp_path / "trace")
@@ -626,7 +626,7 @@ def test_runs_of_a_paper_make_a_trace(tmp_path):
     assert back.provenance["code"] == ns2.source_hash()
     assert back.runs["backend"].eq("ns2").all() and len(back.runs) == 6
     assert {"protocol", "rtt_ms", "buffer_pkts"} <= set(back.runs)
-    assert len(back.samples) == 6 * 50 and back.samples["cwnd_pkts"].gt(1).all()
+    assert len(back.samples) == 6 * 150 and back.samples["cwnd_pkts"].gt(1).all()
     assert set(back.events["kind"]) <= set(EVENT_NAMES) and back.events["w_max"].isna().all()
     with_queue = [spec for spec in run_specs(paper, "loss_sweep") if spec.point["protocol"] == "Proposal"][:1]
     with pytest.raises(InputError, match=r"config/papers/ogura.yaml: experiments.loss_sweep: flows\[0\].cc: .*'ogura'"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
@@ -40,13 +39,7 @@ def test_engine_fills_the_link_of_the_scenario(name):
     assert 0.7 * capacity_pkts < result.received_total_pkts <= directions * capacity_pkts
 
 
-def threads(count, mp_context):
-    return ThreadPoolExecutor(count)
-
-
-@pytest.mark.parametrize("pool", [threads, pytest.param(ProcessPoolExecutor, marks=pytest.mark.slow)])
-def test_lines_are_json_with_the_promised_fields(monkeypatch, capsys, pool):
-    monkeypatch.setattr(bench, "ProcessPoolExecutor", pool)
+def test_lines_are_json_with_the_promised_fields(monkeypatch, capsys):
     monkeypatch.setattr(ns2.shutil, "which", lambda name: None)
     monkeypatch.setattr(bench, "load_tasks", lambda path: [short("two_newreno")])
     bench.main(FILE, as_json=True)

@@ -199,7 +199,7 @@ def test_every_flipped_bit_of_a_manifest_is_a_fault(plan):
     """Also when the checksums are written anew over it: the manifest's own digest tells."""
     path = plan.layout.bundled("ogura", "self") / "manifest.json"
     right = path.read_bytes()
-    for number, place in enumerate(range(0, len(right), 61)):
+    for number, place in enumerate(range(0, len(right), 23)):
         flipped = bytearray(right)
         flipped[place] ^= 1 << number % 8
         path.write_bytes(flipped)

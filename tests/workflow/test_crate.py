@@ -34,6 +34,13 @@ def finished(folder):
     return plan
 
 
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Such a plan, taken for finished."""
+    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: True)
+    return finished(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Such a plan and the crate of its run, which tests only read."""
@@ -95,16 +102,10 @@ def test_a_figure_says_what_it_shows(written):
     assert found[about]["name"]
 
 
-def test_made_again_it_is_the_same_and_takes_the_place_of_the_first(written, monkeypatch):
-    plan, folder = written
-    first = (folder / "ro-crate-metadata.json").read_bytes()
-    (folder / "stray").touch()
-    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: False)
-    with pytest.raises(InputError, match="not finished, or something has changed since .*; ./reproduce first"):
-        crate.write(plan)
-    assert (folder / "stray").exists()
-    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: True)
-    assert crate.write(plan) == folder
+def test_made_again_it_is_the_same_and_takes_the_place_of_the_first(plan):
+    first = (crate.write(plan) / "ro-crate-metadata.json").read_bytes()
+    (plan.layout.results / "crate" / "stray").touch()
+    folder = crate.write(plan)
     assert (folder / "ro-crate-metadata.json").read_bytes() == first
     assert not (folder / "stray").exists()
 
@@ -115,20 +116,30 @@ def test_nothing_of_the_machine_stands_in_it(written):
     assert str(plan.root) not in text and plan.root.name not in text
 
 
+def test_an_unfinished_run_is_refused(plan, monkeypatch):
+    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: False)
+    with pytest.raises(InputError, match="not finished, or something has changed since .*; ./reproduce first"):
+        crate.write(plan)
+    assert not (plan.layout.results / "crate").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "no results yet; run ./reproduce first"), ("{", "not JSON"), ("[]", "not a configuration")],
 )
-def test_without_a_run_it_is_refused_in_one_line(tmp_path, content, message):
-    put(tmp_path, {} if content is None else {"results/bundled/config.json": content})
+def test_without_a_run_it_is_refused_in_one_line(plan, content, message):
+    path = plan.layout.results / "config.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
     with pytest.raises(InputError, match=message):
-        last_plan(tmp_path, "bundled")
+        last_plan(plan.root, "bundled")
 
 
-def test_a_citation_that_is_none_is_refused(tmp_path):
-    put(tmp_path, {"CITATION.cff": "title: only\n"})
+def test_a_citation_that_is_none_is_refused(plan):
+    (plan.root / "CITATION.cff").write_text("title: only\n")
     with pytest.raises(InputError, match=r"CITATION.cff: .* abstract, version and authors"):
-        crate._citation(tmp_path)
+        crate.write(plan)
 
 
 @pytest.mark.slow

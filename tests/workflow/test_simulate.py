@@ -89,7 +89,7 @@ def test_a_trace_of_runs_that_other_traces_hold_is_made_without_simulating(root,
     assert len(trace.read(make_plan(root).traces["ogura", "pair"]).runs) == 2
 
 
-@pytest.mark.parametrize("n_done", [0, 3])
+@pytest.mark.parametrize("n_done", [0, 1, 3])
 def test_a_killed_run_keeps_its_finished_items_and_the_next_one_makes_the_others(root, jobs, monkeypatch, n_done):
     monkeypatch.setattr(simulate, "ITEM_S", 1e-9)
     write, done = trace.write, []

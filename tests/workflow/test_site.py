@@ -33,15 +33,18 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-    """A site of one paper, and its sources."""
-    folder = tmp_path_factory.mktemp("site")
+@pytest.fixture
+def layout(tmp_path):
     source = (ROOT / "notebooks/ogura.ipynb").read_text()
     notebooks = dict.fromkeys(("notebooks/ogura.ipynb", "results/bundled/notebooks/ogura.ipynb"), source)
-    made = site._Site(Layout(put(folder, {**FILES, **notebooks}, copied=("config/papers", "data/claims"))))
-    made.write_sources(folder / "sources")
-    return made, folder / "sources"
+    return Layout(put(tmp_path, {**FILES, **notebooks}, copied=("config/papers", "data/claims")))
+
+
+@pytest.fixture
+def sources(layout, tmp_path):
+    made = site._Site(layout)
+    made.write_sources(tmp_path / "sources")
+    return made, tmp_path / "sources"
 
 
 def test_markdown_leads_to_pages_and_files_of_the_site(sources):

@@ -68,8 +68,8 @@ def test_a_packed_bomb_is_one_line(layout, tmp_path, beginning, filling):
 
 
 def test_what_swells_as_no_recording_does_is_refused_whatever_packed_it(layout, tmp_path, monkeypatch):
-    monkeypatch.setattr("tcpfair.sources.readers.text._FREE_BYTES", 100_000)
-    content = b"time,flow,bytes\n" + b"\n" * 4_000_000
+    monkeypatch.setattr("tcpfair.sources.readers.text._FREE_BYTES", 1_000_000)
+    content = b"time,flow,bytes\n" + b"\n" * 20_000_000
     packed = {
         "xz": lzma.compress(content, preset=0),
         "zstd": pa.compress(content, codec="zstd", asbytes=True),
@@ -80,7 +80,7 @@ def test_what_swells_as_no_recording_does_is_refused_whatever_packed_it(layout, 
         path.write_bytes(data)
         assert "unpacks to more than 400 times its size" in refused(layout, path), name
     many = tmp_path / "table.csv.gz"  # the same poll again and again is no bomb
-    rows = "".join(f"{i / 10},1,{1000 * (i % 7)}\n" for i in range(10_000))
+    rows = "".join(f"{i / 10},1,{1000 * (i % 7)}\n" for i in range(100_000))
     many.write_bytes(zlib.compress(f"time_s,flow,bytes\n{rows}".encode(), 9, wbits=zlib.MAX_WBITS | 16))
     assert len(read_any(many).samples) > 1000
 
@@ -181,26 +181,36 @@ def test_a_sidecar_is_written_beside_the_recording_wherever_a_link_of_its_name_l
 
 WORDS = [
     "<script>alert(1)</script>",
-    "$(touch PWNED) `touch PWNED`; touch PWNED",
-    "{wildcards.x} $x$ \\frac",
+    "$(touch PWNED)",
+    "`touch PWNED`; touch PWNED",
+    "{wildcards.x}",
     "../../../up",
+    "$x$ \\frac",
 ]
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_names_titles_and_hosts_are_words_and_the_trace_is_in_data_raw_alone(layout, tmp_path, words):
-    """A comment that ends early, or a value that is read as another, would say what nobody has said."""
-    report = json.loads(REPORT.read_text())
-    report["title"] = words
-    report["start"]["connecting_to"]["host"] = f"{words}\nflows: [{{flow: x}}]"
+def test_a_file_of_any_name_becomes_a_trace_in_data_raw_and_nowhere_else(layout, tmp_path, words):
     path = tmp_path / "given" / f"{words.replace('/', '_')}.json"
     path.parent.mkdir()
-    path.write_text(json.dumps(report))
+    shutil.copy(REPORT, path)
     folder, found = importing.bring(layout, path)
     assert folder.parent == layout.data / "raw" and set(folder.name) <= set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
     )
     assert found.provenance["names"] == [path.name] and importing.told(folder, found)
+    assert not list(tmp_path.rglob("PWNED"))
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_titles_hosts_and_algorithms_are_words_in_trace_yaml(layout, tmp_path, words):
+    """A comment that ends early, or a value that is read as another, would say what nobody has said."""
+    report = json.loads(REPORT.read_text())
+    report["title"] = words
+    report["start"]["connecting_to"]["host"] = f"{words}\nflows: [{{flow: x}}]"
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(report))
+    folder, _ = importing.bring(layout, path)
     said = [line for line in (folder / "trace.yaml").read_text().splitlines() if line and not line.startswith("#")]
     assert said == []
     assert not list(tmp_path.rglob("PWNED"))

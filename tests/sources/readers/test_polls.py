@@ -104,12 +104,11 @@ def test_shipped_example_has_the_w_max_that_it_had():
 def store_of(n_polls, changes=()):
     store = polls.PollStore(Path("log"), polls.Clock(is_wall=True))
     numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(3)]
-    for first in range(0, n_polls, 20):
-        poll = np.arange(first, min(first + 20, n_polls))
-        store.polls(poll / 10)
-        rows = pd.DataFrame({"poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": 0})
-        rows["ssthresh"] += sum(poll >= change for change in changes)
-        store.add(rows.merge(pd.DataFrame({"socket": numbers}), how="cross"))
+    for poll in range(n_polls):
+        store.polls([poll / 10])
+        ssthresh = sum(poll >= change for change in changes)
+        rows = {"socket": numbers, "poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
+        store.add(pd.DataFrame(rows))
     return store
 
 

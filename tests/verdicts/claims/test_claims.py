@@ -85,22 +85,15 @@ def checkout(tmp_path):
     return put(tmp_path, {}, linked=("data", "config", "Snakefile"))
 
 
-def no_trace(experiment):
-    raise MissingRunsError(experiment)
-
-
 @pytest.fixture(scope="module")
 def without_results(tmp_path_factory):
     """Claims and clauses in a checkout without results; one claim was not requested."""
     root = put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
     layout = Layout(root, "engine")
-    # what is requested of a paper takes seconds to expand: of one it is
-    held = {
-        paper: SimpleNamespace(layout=layout, paper=config, metrics={}.get, trace=no_trace)
-        for paper, config in CONFIGS.items()
-    }
-    held["ogura"] = Held(layout, CONFIGS["ogura"])
-    parts = [evaluate(of, lambda claim: "later" if claim.id == "kozu2014.c08" else "") for of in held.values()]
+    parts = [
+        evaluate(Held(layout, config), lambda claim: "later" if claim.id == "kozu2014.c08" else "")
+        for config in CONFIGS.values()
+    ]
     return tuple(map(pd.concat, zip(*parts, strict=True)))
 
 

@@ -82,7 +82,7 @@ def coverage(n, value):
     return {what: times / WORLDS for what, times in covered.items()}
 
 
-@pytest.mark.parametrize("n", [3, 5, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [3, 5, 25])
 def test_intervals_cover_the_true_value_as_often_as_they_say(n):
     """Nominal 95 %."""
     random = np.random.default_rng(n)
@@ -90,7 +90,7 @@ def test_intervals_cover_the_true_value_as_often_as_they_say(n):
     assert all(0.93 <= share <= 0.97 for share in found.values()), found
 
 
-@pytest.mark.parametrize(("n", "low", "high"), [(3, 0.6, 0.75), pytest.param(25, 0.93, 0.97, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n", "low", "high"), [(3, 0.6, 0.75), (25, 0.93, 0.97)])
 def test_few_runs_in_one_of_two_states_are_surer_than_they_should_be(n, low, high):
     """As where one flow locks the other out: three runs are often all in one state."""
     random = np.random.default_rng(n)

@@ -165,7 +165,7 @@ def test_expressions_agree_with_a_plain_reading(claim_id):
     claim = CLAIMS[claim_id]
     for clause, quantity in found(claim).items():
         of, table = claim.expressions[clause], frame(quantity)
-        for world in map(WORLDS.index, dict.fromkeys(WORLDS)):  # one of each kind
+        for world in range(len(WORLDS)):
             values = {tuple(v for _, v in point): x for point, x in plain(of, of.cells, claim.paper, world).items()}
             given = {c if isinstance(c, tuple) else () if c == "" else (c,): x for c, x in table.loc[world].items()}
             assert given.keys() == values.keys(), clause
