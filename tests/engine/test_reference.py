@@ -35,6 +35,15 @@ def test_ccid2_against_reno(ack_every, access_bps):
     assert all(slow.reductions)
 
 
+@pytest.mark.parametrize("rtt_s, loss_rate", [(0.0503, 0.0), (0.2013, 0.0), (0.0503, 0.2)])
+def test_ccid2_of_linux_6_asks_for_acks(rtt_s, loss_rate):
+    shared = {"ack_every": 2, "stack": "linux_6"}
+    flows = [forward(rtt_s, "ccid2", **shared), forward(rtt_s, start_s=2, **shared)]
+    slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
+    assert all(slow.reductions)
+    assert slow.timeouts[0] or not loss_rate
+
+
 @pytest.mark.parametrize(
     "of_stack, recovery, reduction",
     covering(

@@ -35,6 +35,7 @@ INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
 MAX_BACKOFF = 64
 LINUX_HZ = 250  # clock ticks a second; a timer never expires early
 LEAST_LINUX_TIMER_S = 0.002  # TCP_TIMEOUT_MIN_US
+SEQUENCE_WINDOW_PKTS = 100  # of Linux's DCCP receiver
 REVERSE_SEED = 0x9E3779B97F4A7C15  # XORed to the seed: random numbers of the reverse bottleneck
 BUFFER_TOLERANCE = 1e-9  # of a service time: forgives rounding in the waiting time
 TICK_TOLERANCE = 1e-6  # of a tick: what comes that much before a tick, or lacks that much of its credit, is in time
@@ -90,6 +91,21 @@ class Aimd:
 
     def on_loss(self, state: WindowState) -> None:
         state.ssthresh_pkts = max(self.decrease_factor * state.cwnd_pkts, self.min_ssthresh_pkts)
+
+
+@dataclass(frozen=True)
+class WholeCcid2:
+    """CCID 2 of Linux 6 (ccid2_new_ack, ccid2_congestion_event): a packet at a time."""
+
+    def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
+        for _ in range(acked):
+            state.counted_acks += 1
+            if state.counted_acks >= (2 if state.cwnd_pkts < state.ssthresh_pkts else state.cwnd_pkts):
+                state.cwnd_pkts += 1
+                state.counted_acks = 0
+
+    def on_loss(self, state: WindowState) -> None:
+        state.ssthresh_pkts = max(state.cwnd_pkts // 2, 2)
 
 
 @dataclass(frozen=True)
@@ -397,6 +413,7 @@ class Packet:
     order: int  # place among all transmissions of the flow, from 1
     handed_s: float  # when the sender handed it to the access link
     is_retransmission: bool
+    asked_ratio: int  # the receiver shall acknowledge every so many packets from now on
     is_duplicate: bool = False  # the receiver has it already
     is_doomed: bool = False  # will be lost after service
     is_counted: bool = False  # the receiver has it
@@ -682,6 +699,7 @@ class Receiver:
         self.back_s = 0.0 if ack_link else sender.spec.rtt_s  # the part of that delay after the receiver
         self.early: set[int] = set()  # counted beyond a hole
         self.rcv_nxt = 0  # unreliable flows: one more than the newest
+        self.ack_every = sender.spec.ack_every
         self.out_of_order: set[int] = set()
         self.unacked = 0  # arrived since the last ACK, which is delayed
         self.unheard: list[Packet] = []  # arrived since the last ACK that was not dropped
@@ -697,6 +715,7 @@ class Receiver:
         spec = self.sender.spec
         self.sender.arriving -= 1
         self.newest_handed_s = packet.handed_s
+        self.ack_every = packet.asked_ratio
         if packet.is_duplicate:
             assert packet.seq < self.rcv_nxt, f"packet {packet.seq} is no duplicate"
             self.duplicates += 1
@@ -707,7 +726,7 @@ class Receiver:
         self.unacked += 1
         self.unheard.append(packet)
         may_wait = meets_no_hole or not self.sender.is_reliable
-        if not may_wait or self.unacked >= spec.ack_every:
+        if not may_wait or self.unacked >= self.ack_every:
             self._acknowledge()
         elif self.unacked == 1:
             due_s = self.events.now_s + spec.delack_s
@@ -786,7 +805,10 @@ class Sender:
         self.forced_drops = forced_drops
         self.receiver = Receiver(events, self, ack_link)
         texts = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
-        named = texts if spec.stack == "text" or is_ccid2 else WholeReno(spec.stack == "linux_6")
+        is_linux_6 = spec.stack == "linux_6"
+        named = texts if spec.stack == "text" or is_ccid2 else WholeReno(is_linux_6)
+        if is_ccid2 and is_linux_6:
+            named = WholeCcid2()
         self.cc: CongestionControl = named if isinstance(spec.cc, str) else spec.cc
         self.is_reliable = spec.reliable and not is_ccid2
         self.window = WindowState(
@@ -817,6 +839,9 @@ class Sender:
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
         self.last_reduction_order = 0  # CCID2: transmissions before the last reduction
+        self.has_ack_ratio = is_ccid2 and is_linux_6
+        self.asked_ratio = spec.ack_every  # what the last packets asked for, and the first that did
+        self.asked_seq = -1
         self.cwr_seq = 0  # no second local congestion event before this is acknowledged
 
         # retransmission timer
@@ -1008,6 +1033,22 @@ class Sender:
         self.phase = Phase.OPEN
         if any(packet.order > self.last_reduction_order for packet in new_losses):
             self._reduce_at_once()
+        if self.has_ack_ratio:
+            self._adapt_ack_ratio()
+
+    def _adapt_ack_ratio(self) -> None:
+        """Linux 6.1, ccid2_new_ack: five windows of ACKs shall fit into the receiver's sequence window, and be half of it."""
+        if self.una <= self.asked_seq:  # the receiver has not confirmed it
+            return
+        acks_of_five_windows = 5 * math.floor(self.window.cwnd_pkts / self.asked_ratio)
+        if acks_of_five_windows >= SEQUENCE_WINDOW_PKTS:
+            self._ask_ack_ratio(2 * self.asked_ratio)
+        elif acks_of_five_windows < SEQUENCE_WINDOW_PKTS / 2:
+            self._ask_ack_ratio(max(self.asked_ratio // 2, 1))
+
+    def _ask_ack_ratio(self, ratio: int) -> None:
+        if ratio != self.asked_ratio:
+            self.asked_ratio, self.asked_seq = ratio, self.snd_nxt
 
     def _reduce_at_once(self) -> None:
         cwnd_before_pkts = self.window.cwnd_pkts
@@ -1051,7 +1092,7 @@ class Sender:
         else:
             self.snd_nxt += 1
         self.transmissions.append((self.events.now_s, seq))
-        packet = Packet(self, seq, len(self.transmissions), self.events.now_s, is_retransmission)
+        packet = Packet(self, seq, len(self.transmissions), self.events.now_s, is_retransmission, self.asked_ratio)
         self.in_flight[seq] = packet
         self.arriving += 1
         self.prr_out_pkts += 1
@@ -1062,7 +1103,7 @@ class Sender:
         self.transmissions.append((self.events.now_s, self.una))
         self.retransmitted += 1
         order = len(self.transmissions)
-        packet = Packet(self, self.una, order, self.events.now_s, is_retransmission=True, is_duplicate=True)
+        packet = Packet(self, self.una, order, self.events.now_s, True, self.asked_ratio, is_duplicate=True)
         self.arriving += 1
         self.access.carry(packet)
 
@@ -1123,6 +1164,8 @@ class Sender:
         self.last_reduction_order = len(self.transmissions)
         if not self.is_reliable:
             self.in_flight.clear()
+            if self.has_ack_ratio:
+                self._ask_ack_ratio(1)
             self._send()
             return
         unheard = {packet.seq: packet for packet in self.receiver.unheard}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import NS2, Param, decrease_to
+from tcpfair.cc.api import LINUX_6, NS2, Param, decrease_to
 from tcpfair.jit import jit
 
 PARAMS = (Param("b", 0.5, "1", "RFC 4341, section 5; RFC 5681, eq. 4"),)
@@ -43,9 +43,21 @@ def grow_as_ns2(f):
 
 
 @jit
+def grow_as_linux_6(f):
+    """ccid2_new_ack, for each packet of the Ack Vector."""
+    for _ in range(int(f.acked)):
+        f.cwnd_cnt += 1.0
+        if f.cwnd_cnt >= (2.0 if f.cwnd < f.ssthresh else f.cwnd):
+            f.cwnd += 1.0
+            f.cwnd_cnt = 0.0
+
+
+@jit
 def on_ack(f, p):
     if f.whole == NS2:
         grow_as_ns2(f)
+    elif f.whole == LINUX_6:
+        grow_as_linux_6(f)
     elif f.cwnd < f.ssthresh:
         # one packet per two newly acknowledged ones
         f.cwnd += f.acked / 2.0

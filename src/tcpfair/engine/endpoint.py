@@ -32,6 +32,8 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
 LEAST_WAIT_S = 0.002  # TCP_TIMEOUT_MIN_US of Linux 6
+# Linux 6, ccid2.h: a fifth of the receiver's sequence window of 100 packets, and half of that
+MOST_RATIO_ACKS, LEAST_RATIO_ACKS = 20.0, 10.0
 NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond the packets in flight, at the end of a recovery
 
 
@@ -74,6 +76,8 @@ def receive(links, e, ring, got):
     e.unacked += 1
     if unlikely(e.reliable == 0):
         e.rx_nxt = slot.seq + 1
+        if slot.seq >= e.asked_seq:
+            e.ack_every = e.asked_ratio
         return e.unacked >= e.ack_every
     holes = e.out_of_order > 0
     if likely(slot.seq == e.rx_nxt):
@@ -524,6 +528,8 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
         # RFC 4341, section 5: one congestion event per window of data
         if highest_lost >= e.reduced_seq:
             reduce_at_once(links, e, f, p, log, flow, now)
+        if f.whole == LINUX_6:
+            adapt_ack_ratio(e, f)
     if e.stack == NS2 or (e.stack == OWN_AGENT and e.in_recovery == 1):
         pass  # done above for every kind of reduction
     elif e.in_recovery == 1:
@@ -533,6 +539,27 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
             halve_rate(e, f)
     elif grows and f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
+
+
+@jit
+def adapt_ack_ratio(e, f):
+    """The Ack Ratio of CCID 2 in Linux 3.2 and later (ccid2_new_ack): 10 to 19 ACKs per window.
+
+    A change goes with the next packet, and the sender counts with it once that packet is acknowledged.
+    """
+    if e.una <= e.asked_seq:
+        return
+    acks = f.cwnd / e.asked_ratio
+    if acks >= MOST_RATIO_ACKS:
+        ask_ack_ratio(e, 2 * e.asked_ratio)
+    elif acks < LEAST_RATIO_ACKS:
+        ask_ack_ratio(e, max(e.asked_ratio // 2, 1))
+
+
+@jit
+def ask_ack_ratio(e, ratio):
+    if ratio != e.asked_ratio:
+        e.asked_ratio, e.asked_seq = ratio, e.snd_nxt
 
 
 @jit_inline
@@ -591,6 +618,8 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
         e.resend = e.shown
         e.reduced_seq = e.snd_nxt
         e.head = e.rx_head
+        if f.whole == LINUX_6:
+            ask_ack_ratio(e, 1)  # ccid2_hc_tx_rto_expire
     log_event(links, log, flow, RTO, f, now, before, f.cwnd)
 
 

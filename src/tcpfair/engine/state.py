@@ -108,6 +108,9 @@ ENDPOINT = np.dtype(
         ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first triggers no ACK
         ("ack_every", np.int64),
         ("reliable", np.int64),
+        # Linux 6's CCID 2: the Ack Ratio that the sender asks for, and the first packet that says so
+        ("asked_ratio", np.int64),
+        ("asked_seq", np.int64),
         ("delack_s", np.float64),
         # contents of the next ACK
         ("newest_sent_s", np.float64),
