@@ -35,13 +35,26 @@ def test_ccid2_against_reno(ack_every, access_bps):
     assert all(slow.reductions)
 
 
-@pytest.mark.parametrize("rtt_s, loss_rate", [(0.0503, 0.0), (0.2013, 0.0), (0.0503, 0.2)])
+@pytest.mark.parametrize("rtt_s, loss_rate", [(0.0503, 0.0), (0.2013, 0.0), (0.0503, 0.1)])
 def test_ccid2_of_linux_6_asks_for_acks(rtt_s, loss_rate):
     shared = {"ack_every": 2, "stack": "linux_6"}
     flows = [forward(rtt_s, "ccid2", **shared), forward(rtt_s, start_s=2, **shared)]
     slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
     assert all(slow.reductions)
     assert slow.timeouts[0] or not loss_rate
+
+
+def test_rack_counts_the_packets_beyond_the_hole():
+    """A retransmission that completes an earlier hole is none of the three that show a loss at once."""
+    shared = {"ack_every": 2, "stack": "linux_6"}
+    slow = agree(
+        forward(0.0503, reduction="prr", **shared),
+        forward(0.0803, start_s=2.0013, **shared),
+        jitter_s=0.001,
+        loss_rate=0.1,
+        seed=7,
+    )
+    assert all(slow.timeouts)
 
 
 @pytest.mark.parametrize(

@@ -309,7 +309,7 @@ def simulate(
     """
     if not reverse_bps and any(spec.direction == "reverse" for spec in flows):
         raise ValueError("a reverse flow needs reverse_bps > 0")
-    events = EventQueue(by_order=tick_s > 0)
+    events = EventQueue(by_order=tick_s > 0 or any(spec.stack == "linux_6" for spec in flows))
     chances = chances or (
         Chance(rng or random.Random(seed), loss_rate, jitter_s),
         Chance(random.Random(seed ^ REVERSE_SEED), loss_rate, jitter_s),
@@ -381,7 +381,7 @@ def simulate(
 class EventQueue:
     """Future events; simultaneous ones happen in the order in which they were scheduled.
 
-    `by_order`: first by their `order`, because with a clock many events of different flows are simultaneous.
+    `by_order`: first by their `order`, because many events of different flows are simultaneous at the ticks of a clock.
     """
 
     def __init__(self, by_order: bool) -> None:
@@ -839,7 +839,8 @@ class Sender:
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
         self.last_reduction_order = 0  # CCID2: transmissions before the last reduction
-        self.has_ack_ratio = is_ccid2 and is_linux_6
+        self.is_linux_ccid2 = is_ccid2 and is_linux_6
+        self.last_reduction_tick = -1
         self.asked_ratio = spec.ack_every  # what the last packets asked for, and the first that did
         self.asked_seq = -1
         self.cwr_seq = 0  # no second local congestion event before this is acknowledged
@@ -906,6 +907,9 @@ class Sender:
         new_losses = self._detect_losses(ack.arrived)
         if self.is_reliable:
             self._update_recovery(has_una_advanced)
+        elif self.is_linux_ccid2:
+            self._update_linux_ccid2(len(ack.arrived), new_losses)
+            may_grow = False  # it has grown
         else:
             self._update_ccid2(new_losses)
         if self.phase is not Phase.RECOVERY:
@@ -1033,8 +1037,19 @@ class Sender:
         self.phase = Phase.OPEN
         if any(packet.order > self.last_reduction_order for packet in new_losses):
             self._reduce_at_once()
-        if self.has_ack_ratio:
-            self._adapt_ack_ratio()
+
+    def _update_linux_ccid2(self, acked: int, new_losses: list[Packet]) -> None:
+        """Linux 6.1, ccid2_hc_tx_packet_recv; its times are whole ticks."""
+        self.phase = Phase.OPEN
+        self.cc.on_ack(self.window, acked=acked, acks=1, now=self.events.now_s)
+        self._adapt_ack_ratio()
+        if any(math.floor(LINUX_HZ * packet.handed_s) >= self.last_reduction_tick for packet in new_losses):
+            counted_acks = self.window.counted_acks
+            self._reduce_at_once()
+            self.window.counted_acks = counted_acks
+            self.last_reduction_tick = math.floor(LINUX_HZ * self.events.now_s)
+            if self.asked_ratio > self.window.cwnd_pkts:
+                self._ask_ack_ratio(max(math.floor(self.window.cwnd_pkts) // 2, 1))
 
     def _adapt_ack_ratio(self) -> None:
         """Linux 6.1, ccid2_new_ack: five windows of ACKs shall fit into the receiver's sequence window, and be half of it."""
@@ -1164,7 +1179,7 @@ class Sender:
         self.last_reduction_order = len(self.transmissions)
         if not self.is_reliable:
             self.in_flight.clear()
-            if self.has_ack_ratio:
+            if self.is_linux_ccid2:
                 self._ask_ack_ratio(1)
             self._send()
             return

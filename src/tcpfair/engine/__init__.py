@@ -60,6 +60,9 @@ quick ACKs at the start         out     2.4 and later                   up to 16
                                                                         first slow start; ``ack_every: 1`` is the other extreme
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
+Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window (ccid2_new_ack),
+                                                                        so bursts grow with the window; before, a fixed
+                                                                        ``ack_every``
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms
                                                                         in place of 40 take 6 % of the window
 pacing                          out     with BBR or fq only             bursts of a window reach the access link

@@ -221,21 +221,18 @@ def show_losses(e, lost, losses):
 def overtaken(e, f, lost, now):
     """The number of losses that RACK detects now (RFC 8985, section 6.2; Linux 6.1, tcp_recovery.c).
 
-    A packet is lost when one that was sent later has arrived: in recovery, and with the third of these, at once; otherwise
-    a quarter of the least RTT after its ACK was due. A timer is set for that.
+    A packet is lost when one that was sent later has arrived: in recovery, and with three packets beyond the first hole, at
+    once; otherwise a quarter of the least RTT after its ACK was due. A timer is set for that.
     """
     e.reorder_at_s = NEVER
-    window_s = min(0.25 * f.rtt_min, f.srtt)
-    if (e.in_recovery | e.after_timeout) != 0 and e.rcv_nxt < e.recover_seq:
-        window_s = 0.0
+    recovers = (e.in_recovery | e.after_timeout) != 0 and e.rcv_nxt < e.recover_seq
+    sacked = (e.snd_nxt - e.rcv_nxt) - packets_out(e) - (e.shown - e.resend)
+    window_s = 0.0 if recovers or sacked >= DUPLICATE_THRESHOLD else min(0.25 * f.rtt_min, f.srtt)
     losses = np.int64(0)
     for k in range(e.shown, e.lost_tail):
         packet = lost[place(e.lost_first, k, e.lost_mask)]
-        later = e.head - packet.next_place
-        if later <= 0:
+        if packet.next_place >= e.head:
             break
-        if later >= DUPLICATE_THRESHOLD:
-            window_s = 0.0
         left_s = f.rtt + window_s - (now - packet.sent_s)
         if left_s <= 0.0:
             losses += 1
@@ -485,7 +482,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
     # after a recovery Linux's window grows with packets acknowledged in order (tcp_ack); the texts' with every ACK
     in_order = e.in_recovery == 0 and e.rcv_nxt > e.una
     grows = f.whole == TEXT or in_order
-    trouble = losses_shown | e.lost_out | e.in_recovery | e.after_timeout | (1 - e.reliable)
+    trouble = losses_shown | e.lost_out | e.in_recovery | e.after_timeout | (1 - e.reliable) | e.rack * (e.lost_tail - e.shown)
     if likely(trouble == 0 and e.stack < NS2):
         e.una = e.rcv_nxt
         if grows and f.cwnd <= e.rwnd:
@@ -510,9 +507,9 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
         call_on_ack(e.algorithm, f, p)
         f.cwnd = min(f.cwnd, e.rwnd)
     highest_lost = np.int64(-1)
+    if e.rack == 1:
+        losses_shown = overtaken(e, f, lost, now)
     if losses_shown > 0:
-        if e.rack == 1:
-            losses_shown = overtaken(e, f, lost, now)
         highest_lost = show_losses(e, lost, losses_shown)
     if e.reliable == 1:
         if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
@@ -525,11 +522,12 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
     else:
         e.una = e.rcv_nxt
         e.resend = e.shown  # no retransmissions
-        # RFC 4341, section 5: one congestion event per window of data
-        if highest_lost >= e.reduced_seq:
-            reduce_at_once(links, e, f, p, log, flow, now)
         if f.whole == LINUX_6:
-            adapt_ack_ratio(e, f)
+            acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown)
+            grows = False
+        elif highest_lost >= e.reduced_seq:
+            # RFC 4341, section 5: one congestion event per window of data
+            reduce_at_once(links, e, f, p, log, flow, now)
     if e.stack == NS2 or (e.stack == OWN_AGENT and e.in_recovery == 1):
         pass  # done above for every kind of reduction
     elif e.in_recovery == 1:
@@ -539,6 +537,25 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
             halve_rate(e, f)
     elif grows and f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
+
+
+@jit
+def acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown):
+    """CCID 2 of Linux 3.2 and later (ccid2_hc_tx_packet_recv): growth precedes a reduction and keeps its count of ACKs."""
+    if f.cwnd <= e.rwnd:
+        call_on_ack(e.algorithm, f, p)
+    adapt_ack_ratio(e, f)
+    if losses_shown == 0:
+        return
+    newest = lost[place(e.lost_first, e.shown - 1, e.lost_mask)]
+    # ccid2_congestion_event: a packet of the tick of the last reduction was not sent before it
+    if math.floor(newest.sent_s * LINUX_HZ) >= e.reduced_tick:
+        counted = f.cwnd_cnt
+        reduce_at_once(links, e, f, p, log, flow, now)
+        f.cwnd_cnt = counted
+        e.reduced_tick = np.int64(math.floor(now * LINUX_HZ))
+        if e.asked_ratio > f.cwnd:
+            ask_ack_ratio(e, max(np.int64(f.cwnd) // 2, 1))
 
 
 @jit

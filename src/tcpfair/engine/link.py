@@ -99,9 +99,8 @@ def lose(links, e, ring, lost, seq, sent_s, again):
     packet.next_place = e.tail
     e.lost_tail += 1
     if e.rack == 1:
-        for k in range(DUPLICATE_THRESHOLD):  # each may reveal it: endpoint.overtaken
-            ring[place(e.ring_first, e.tail + k, e.ring_mask)].losses_shown = 1
-    elif e.stack == NS2 and e.reliable == 1:
+        return  # each ACK may reveal it: endpoint.overtaken
+    if e.stack == NS2 and e.reliable == 1:
         mark_as_ns2(e, ring, again)
     else:
         ring[place(e.ring_first, e.tail + DUPLICATE_THRESHOLD - 1, e.ring_mask)].losses_shown += 1

@@ -135,7 +135,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.halving_floor, e.reliable, e.watches_acks = flow.halving_floor, flow.reliable, flow.watches_acks
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting
     e.ack_every = 2 if as_ns2 and flow.reliable == 0 else flow.ack_every  # the Ack Ratio of DCCP/TCPlike
-    e.asked_ratio, e.asked_seq = e.ack_every, -1
+    e.asked_ratio, e.asked_seq, e.reduced_tick = e.ack_every, -1, -1
     e.size = np.int64(min(flow.size_pkts, float(UNLIMITED)))
     e.rwnd = min(rwnd_pkts, float(UNLIMITED))
     e.span = min(UNLIMITED if as_ns2 else np.int64(e.rwnd), e.got_room) if e.reliable == 1 else UNLIMITED

@@ -111,6 +111,7 @@ ENDPOINT = np.dtype(
         # Linux 6's CCID 2: the Ack Ratio that the sender asks for, and the first packet that says so
         ("asked_ratio", np.int64),
         ("asked_seq", np.int64),
+        ("reduced_tick", np.int64),  # of its last reduction
         ("delack_s", np.float64),
         # contents of the next ACK
         ("newest_sent_s", np.float64),

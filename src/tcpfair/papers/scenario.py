@@ -20,7 +20,8 @@ SHORTEST_TICK_S = 1e-6  # far above the rounding of times
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
 # bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
 RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "linux_6": "linux", "ns2": "rfc6298"}
-RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
+# Linux's ccid2.c has TCP's law since 2.6.37 (ccid2_rtt_estimator)
+RTO_OF_ALGORITHM = {"ccid2": RTO_OF_STACK | {"linux": "rfc6298"}}
 
 
 class Strict(BaseModel):
@@ -69,14 +70,14 @@ class Flow(Frozen):
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,
         description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
-        " rto_min), as Linux does since 2.4; none = linux on the stack linux (except for ccid2), else rfc6298",
+        " rto_min), as Linux does since 2.4; none = linux on the stacks linux (except for ccid2) and linux_6, else rfc6298",
     )
     role: Literal["foreground", "background"] = "foreground"
 
     @property
     def rto_law(self) -> str:
         """The law of the retransmission timer: the one given, else that of the algorithm or of the stack."""
-        return self.rto or RTO_OF_ALGORITHM.get(self.cc) or RTO_OF_STACK[self.stack]
+        return self.rto or RTO_OF_ALGORITHM.get(self.cc, RTO_OF_STACK)[self.stack]
 
 
 class LogNormal(Frozen):

@@ -277,7 +277,7 @@ globalThis.tcpfair = tcpfair;
           reliable: algorithm.reliable,
           whole: algorithm.whole || asOwnAgent ? numbers.whole[flow.stack] : numbers.whole.text,
           stack: asOwnAgent ? numbers.own_agent : numbers.stacks[flow.stack],
-          rto: numbers.rto_laws[flow.rto || numbers.rto_of_algorithm[flow.cc] || numbers.rto_of_stack[flow.stack]],
+          rto: numbers.rto_laws[flow.rto || (numbers.rto_of_algorithm[flow.cc] || numbers.rto_of_stack)[flow.stack]],
           own_clamp: algorithm.own_clamp,
           watches_acks: algorithm.watches_acks,
         });
