@@ -52,9 +52,9 @@ def test_rack_counts_the_packets_beyond_the_hole():
         forward(0.0803, start_s=2.0013, **shared),
         jitter_s=0.001,
         loss_rate=0.1,
-        seed=7,
+        seed=11,
     )
-    assert all(slow.timeouts)
+    assert all(slow.reductions)
 
 
 @pytest.mark.parametrize(

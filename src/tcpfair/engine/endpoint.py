@@ -482,7 +482,14 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
     # after a recovery Linux's window grows with packets acknowledged in order (tcp_ack); the texts' with every ACK
     in_order = e.in_recovery == 0 and e.rcv_nxt > e.una
     grows = f.whole == TEXT or in_order
-    trouble = losses_shown | e.lost_out | e.in_recovery | e.after_timeout | (1 - e.reliable) | e.rack * (e.lost_tail - e.shown)
+    trouble = (
+        losses_shown
+        | e.lost_out
+        | e.in_recovery
+        | e.after_timeout
+        | (1 - e.reliable)
+        | e.rack * (e.lost_tail - e.shown)
+    )
     if likely(trouble == 0 and e.stack < NS2):
         e.una = e.rcv_nxt
         if grows and f.cwnd <= e.rwnd:
