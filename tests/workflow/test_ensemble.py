@@ -52,7 +52,7 @@ MORE = """
   watched:"""
 ENSEMBLE = """
 judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2,
-  neighbours: 2, parts: 4, least_effective: 2, least_share: 0.08, chance: 0.05}
+  least_effective: 2, least_share: 0.08, chance: 0.05}
 papers:
   ogura:
     settings: 3

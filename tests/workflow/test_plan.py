@@ -460,7 +460,7 @@ def test_a_paper_is_placed_anew_when_one_that_its_testbed_is_inferred_from_chang
     """The ensemble, the printed numbers and the configuration of the other paper count, those of a third one do not."""
     plan = "{settings: 1, replicates: 1, seed: 1, held_out: [{fit: {paper: kozu2014}, predict: {}}]}"
     judging = "{inside: [0, 1], with_table: 1, far: 4, accepted: 1, least_share: 0.1, chance: 0.1"
-    judging += ", neighbours: 1, parts: 4, least_effective: 1}"
+    judging += ", least_effective: 1}"
     (root / "config/ensemble.yaml").write_text(f"judging: {judging}\npapers: {{ogura: {plan}}}\n")
     before = make_plan(root).place_parts("ogura")
     for name, is_read in (

@@ -227,8 +227,6 @@ class Judging(Strict):
     with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
     far: float = Field(gt=0, allow_inf_nan=False, description="largest distance in tolerances; more counts as this")
     accepted: float = Field(gt=0, le=1, description="share of the nearest settings, from which a testbed is inferred")
-    neighbours: int = Field(ge=1, description="settings of one paper whose mean distance a setting of another takes")
-    parts: int = Field(ge=2, description="equal parts of drawn values, which show what an assumption explains")
     least_effective: float = Field(ge=1, description="effective settings, below which no interval is given")
     least_share: float = Field(gt=0, le=0.5, description="share on either side of a split")
     chance: float = Field(gt=0, lt=1, description="of as sharp a split, above which an assumption decides nothing")

@@ -114,8 +114,7 @@ def test_a_testbed_inferred_from_another_paper_is_a_second_reference():
     fit = {"paper": "ogura"}
     update = {"second_reference": "ogura", "held_out": [HeldOut(fit=fit, predict={"exhibits": []})]}
     plan = config.papers["kozu2014"].model_copy(update=update)
-    judging = config.judging.model_copy(update={"neighbours": 1})
-    config = config.model_copy(update={"judging": judging, "papers": {"kozu2014": plan}})
+    config = config.model_copy(update={"papers": {"kozu2014": plan}})
     own = Shipped(metrics, drawn)
     papers, both = {"kozu2014": PAPER, "ogura": PAPER}, {"kozu2014": own, "ogura": own}
     found = tables.tables(LAYOUT, "kozu2014", papers, both, config)

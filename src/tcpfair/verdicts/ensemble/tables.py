@@ -78,8 +78,12 @@ class Judged:
         return self.values[[number for number in self.values if np.isfinite(self.width[number])]]
 
     @cached_property
+    def off(self) -> pd.DataFrame:
+        return inference.off(self.compared, self.cells, self.width, self.judging.far)
+
+    @cached_property
     def distance(self) -> pd.Series:
-        return inference.distances(self.compared, self.cells, self.width, self.judging.far)
+        return self.off.abs().mean(axis=1)
 
     @cached_property
     def hit(self) -> pd.DataFrame:
@@ -100,10 +104,8 @@ class Judged:
         """Weight of each setting, inferred from all published numbers of another paper (`inference`), by that paper."""
         found = {}
         for paper, other in self.others.items():
-            drawn = (self.assumptions, self.members.drawn, other.assumptions, other.members.drawn)
-            difference = inference.differences(*drawn, other.distance, self.judging.parts)
-            settings, neighbours = self.members.settings, self.judging.neighbours
-            distance = inference.transferred(other.distance, difference, settings, neighbours)
+            terms = inference.terms(self.assumptions, self.members.drawn, other.assumptions, other.members.drawn)
+            distance = inference.transferred(other.off, terms, self.members.settings, self.judging.far)
             found[paper] = inference.weights(distance, self.judging.accepted)
         return found
 
