@@ -918,7 +918,7 @@ class Sender:
         elif self.spec.reduction == "rate_halving":
             self._halve_rate()
         elif self.spec.reduction == "prr":
-            self._reduce_proportionally(len(ack.arrived))
+            self._reduce_proportionally(len(ack.arrived), has_una_advanced and not new_losses)
         self._send()
         self._set_timer_if_stalled()
 
@@ -977,7 +977,7 @@ class Sender:
         self._detect_losses([])
         self._enter_recovery()
         if self.spec.reduction == "prr":
-            self._reduce_proportionally(1)
+            self._reduce_proportionally(1, is_in_order=False)
         self._send()
         self._set_timer_if_stalled()
 
@@ -1013,15 +1013,17 @@ class Sender:
         self.prr_out_pkts = 0
         self.window.counted_acks = 0
 
-    def _reduce_proportionally(self, arrived_pkts: int) -> None:
-        """RFC 6937, section 3.1, with the slow-start reduction bound."""
+    def _reduce_proportionally(self, arrived_pkts: int, is_in_order: bool) -> None:
+        """RFC 6937, section 3.1, with the slow-start reduction bound; Linux 6.1, tcp_cwnd_reduction."""
         ssthresh_pkts = self.window.ssthresh_pkts
         self.prr_delivered_pkts += arrived_pkts
         if self.pipe_pkts > ssthresh_pkts:
             target_pkts = math.ceil(self.prr_delivered_pkts * ssthresh_pkts / self.recover_fs_pkts)
             quota_pkts = target_pkts - self.prr_out_pkts
         else:
-            limit_pkts = max(self.prr_delivered_pkts - self.prr_out_pkts, arrived_pkts) + 1
+            limit_pkts = max(self.prr_delivered_pkts - self.prr_out_pkts, arrived_pkts)
+            if is_in_order or self.spec.stack != "linux_6":
+                limit_pkts += 1
             quota_pkts = min(ssthresh_pkts - self.pipe_pkts, limit_pkts)
         self.window.cwnd_pkts = self.pipe_pkts + max(quota_pkts, 0)
 

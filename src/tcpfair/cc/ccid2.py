@@ -7,6 +7,11 @@ slow it down. Congestion control of the ACKs themselves (section 6.1.1) is not m
 congested here. With ``stack: ns2`` it is ns-2's DCCP/TCPlike (dccp/dccp_tcplike.cc): whole windows that may fall to one
 packet, slow start by all acknowledged packets, up to two per ACK; there the engine sets the Ack Ratio to 2 and ignores
 the receive window. Not modelled: TCPlike's limit of 253 bytes for its Ack Vector, and its handshake.
+
+With ``stack: linux_6`` it is that of Linux 3.2 and later (net/dccp/ccids/ccid2.c): whole windows that grow a packet at a time;
+the engine adapts the Ack Ratio, lets the window grow before a loss reduces it (endpoint.acknowledge_as_linux_6), and has TCP's
+timer. Not modelled: its limit of half the Ack Ratio per ACK in slow start, which binds where an ACK covers more packets, its RTT
+samples of all packets of an ACK, and the reduction of windows that the application does not use.
 """
 
 from __future__ import annotations

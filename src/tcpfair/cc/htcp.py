@@ -13,6 +13,9 @@ steps from Linux 2.6.22 (net/ipv4/tcp_htcp.c), where
   twentieth at each loss;
 * the backoff adapts from the second loss on whose throughput was within 20 % of that at the loss before.
 
+With ``stack: linux_6``, as in 6.1, RTTs are those of single ACKs in whole ticks of 4 ms, rounded up, and RTT_max follows
+them as soon as a recovery has ended.
+
 The paper neither rounds nor filters the RTTs. beta is in 1/128 only with whole windows. Not modelled: the kernel's undo
 of a spurious reduction. ns-3's TcpHtcp has no RTT scaling and resets the RTTs at each loss.
 
@@ -33,7 +36,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import TEXT, Param, decrease_to, rounded_down, slow_start
+from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT, Param, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -64,6 +67,8 @@ STATE = (
 HALVING_FLOOR = 1.0
 WHOLE = True
 
+TICK_MS = 1000.0 / LINUX_HZ
+SHORT_RTT_MS = 10.0  # of a LAN: the backoff does not adapt
 # Linux 2.6.13: eight bits for the round trips (ccount), sixteen for the increase in 1/128 (alpha)
 COUNTED_RTTS = 256.0
 COUNTED_INCREASE_PKTS = 512.0
@@ -80,6 +85,8 @@ def early(f, p):
 @jit
 def on_every_ack(f, p):
     """Throughput per RTT, outside recovery."""
+    if f.whole == LINUX_6 and f.repaired == 0.0:
+        measure(f, p, math.ceil(LINUX_HZ * f.rtt) * TICK_MS)
     if f.epoch_start == 0.0:
         f.epoch_start = f.now
         f.counted_from = f.now
@@ -104,14 +111,14 @@ def on_every_ack(f, p):
 
 
 @jit
-def measure_rtt(f, p):
-    srtt_ms = math.floor(1000.0 * f.srtt)
-    if srtt_ms < f.srtt_min_ms or f.srtt_min_ms == 0.0:
-        f.srtt_min_ms = srtt_ms
-    if not early(f, p):
+def measure(f, p, rtt_ms):
+    """An RTT, in ms, may be the least or the largest."""
+    if rtt_ms < f.srtt_min_ms or f.srtt_min_ms == 0.0:
+        f.srtt_min_ms = rtt_ms
+    if f.recovering == 0.0 if f.whole == LINUX_6 else not early(f, p):
         f.srtt_max_ms = max(f.srtt_max_ms, f.srtt_min_ms)
-        if srtt_ms <= f.srtt_max_ms + 20.0:
-            f.srtt_max_ms = max(f.srtt_max_ms, srtt_ms)
+        if rtt_ms <= f.srtt_max_ms + 20.0:
+            f.srtt_max_ms = max(f.srtt_max_ms, rtt_ms)
 
 
 @jit
@@ -157,7 +164,8 @@ def on_ack(f, p):
         f.epoch_start = f.now
     if slow_start(f):
         return
-    measure_rtt(f, p)
+    if f.whole != LINUX_6:
+        measure(f, p, math.floor(1000.0 * f.srtt))
     if p.linux_2_6_13 != 0.0:
         grow_by_acks(f, p)
         return
@@ -176,12 +184,13 @@ def on_ack(f, p):
 @jit
 def on_loss(f, p):
     f.recovering = 1.0
+    short_rtt_ms = math.ceil(SHORT_RTT_MS / TICK_MS) * TICK_MS if f.whole == LINUX_6 else SHORT_RTT_MS
     steady = abs(f.B_max - f.B_last) <= 0.2 * f.B_last
     f.B_last = f.B_max
     f.beta = p.beta_min
     if p.bandwidth_switch != 0.0 and not steady:
         f.adapting = 0.0
-    elif f.adapting == 0.0 or f.srtt_min_ms <= 10.0 or f.srtt_max_ms == 0.0:
+    elif f.adapting == 0.0 or f.srtt_min_ms <= short_rtt_ms or f.srtt_max_ms == 0.0:
         f.adapting = 1.0
     elif p.adaptive_backoff != 0.0:
         f.beta = min(max(rounded_down(f, f.srtt_min_ms / f.srtt_max_ms, 128.0), p.beta_min), p.beta_max)

@@ -36,7 +36,9 @@ ACK that ends a recovery        in      4.6 and later                   ``stack:
                                                                         7 % more frequent
 SACK, NewReno, Reno recovery    in      2.2 and later                   ``recovery``
 rate halving                    in      2.2 to 3.1                      ``reduction: rate_halving``
-proportional rate reduction     in      3.2 and later                   ``reduction: prr``
+proportional rate reduction     in      3.2 and later                   ``reduction: prr``; ``stack: linux_6`` sends more than
+                                                                        arrives only after ACKs that advance and show no loss
+                                                                        (tcp_cwnd_reduction): shares by up to 0.05
 lower bound of the RTO          in      2.4 and later                   ``rto``: linux bounds the variation, rfc6298 the sum; at
                                                                         two packets a flow's share may halve
 RTT variation kept for one RTT  out     2.4 and later                   ``tcp_rtt_estimator``, mdev_max: longer timeouts for some
@@ -60,9 +62,8 @@ quick ACKs at the start         out     2.4 and later                   up to 16
                                                                         first slow start; ``ack_every: 1`` is the other extreme
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
-Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window (ccid2_new_ack),
-                                                                        so bursts grow with the window; before, a fixed
-                                                                        ``ack_every``
+Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts
+                                                                        grow with the window; before, a fixed ``ack_every``
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms
                                                                         in place of 40 take 6 % of the window
 pacing                          out     with BBR or fq only             bursts of a window reach the access link

@@ -251,7 +251,7 @@ def reordering_timeout(links, e, f, p, lost, log, flow, now):
     show_losses(e, lost, overtaken(e, f, lost, now))
     enter_recovery(links, e, f, p, log, flow, now)
     if e.reduction == PRR:
-        reduce_proportionally(e, f)
+        reduce_proportionally(e, f, in_order=False)
 
 
 @jit_inline
@@ -394,14 +394,19 @@ def allow_while_halving(e, allowed):
 
 
 @jit_inline
-def reduce_proportionally(e, f):
-    """Proportional rate reduction with the slow-start reduction bound (RFC 6937, section 3.1)."""
+def reduce_proportionally(e, f, in_order):
+    """Proportional rate reduction with the slow-start reduction bound (RFC 6937, section 3.1).
+
+    Linux 6 (tcp_cwnd_reduction): the bound is a packet more only with an ACK that advances and shows no loss, ``in_order``.
+    """
     e.prr_delivered += np.int64(f.acked)
     pipe = packets_out(e)
     if pipe > f.ssthresh:
         allowed = np.float64(math.ceil(e.prr_delivered * f.ssthresh / e.prr_flight) - e.prr_out)
     else:
-        bound = max(np.float64(e.prr_delivered - e.prr_out), f.acked) + 1.0
+        bound = max(np.float64(e.prr_delivered - e.prr_out), f.acked)
+        if in_order or f.whole != LINUX_6:
+            bound += 1.0
         allowed = min(f.ssthresh - pipe, bound)
     f.cwnd = pipe + max(allowed, 0.0)
 
@@ -507,8 +512,9 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
 @jit_inline
 def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows):
     """The window and the detected losses, if any, in ns-2's stack and without retransmissions."""
+    advances = e.rcv_nxt > e.una
     # since 4.6 also with the ACK that ends a recovery (tcp_cong_control)
-    grows |= f.whole == LINUX_6 and e.rcv_nxt > e.una
+    grows |= f.whole == LINUX_6 and advances
     if e.stack == NS2 and in_order:
         # before losses are examined (tcp-linux.cc, recv)
         call_on_ack(e.algorithm, f, p)
@@ -539,7 +545,7 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
         pass  # done above for every kind of reduction
     elif e.in_recovery == 1:
         if e.reduction == PRR:
-            reduce_proportionally(e, f)
+            reduce_proportionally(e, f, advances and losses_shown == 0)
         elif e.reduction == RATE_HALVING:
             halve_rate(e, f)
     elif grows and f.cwnd <= e.rwnd:
