@@ -575,7 +575,7 @@ def acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown):
 def adapt_ack_ratio(e, f):
     """The Ack Ratio of CCID 2 in Linux 3.2 and later (ccid2_new_ack): 10 to 19 ACKs per window.
 
-    A change goes with the next packet, and the sender counts with it once that packet is acknowledged.
+    The next packet announces a change, and the sender counts with it once that packet is acknowledged.
     """
     if e.una <= e.asked_seq:
         return

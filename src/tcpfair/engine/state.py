@@ -108,7 +108,7 @@ ENDPOINT = np.dtype(
         ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first triggers no ACK
         ("ack_every", np.int64),
         ("reliable", np.int64),
-        # Linux 6's CCID 2: the Ack Ratio that the sender asks for, and the first packet that says so
+        # Linux 6's CCID 2: the Ack Ratio that the sender requests, and the first packet with that request
         ("asked_ratio", np.int64),
         ("asked_seq", np.int64),
         ("reduced_tick", np.int64),  # of its last reduction
