@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.files.layout import PAPERS
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.papers import Config, load_paper
 from tcpfair.verdicts import cell_links
 from tcpfair.verdicts.assumptions import ALL
@@ -27,6 +27,15 @@ def chain():
         for name in config.experiments
     ]
     return chains.build(LAYOUT, configs, pd.DataFrame(plan, columns=["paper", "experiment", "trace"]))
+
+
+def test_a_notebook_that_the_run_will_execute_is_linked_before_it_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(Layout, "results", tmp_path)
+    layout, config = Layout(LAYOUT.root), load_paper(LAYOUT.paper_config("ogura"))
+    plan = pd.DataFrame(columns=["paper", "experiment", "trace"])
+    executed = layout.results / "notebooks/ogura.html"
+    assert chains.build(layout, {"ogura": config}, plan, [executed]).notebooks == {"ogura": "notebooks/ogura.html"}
+    assert chains.build(layout, {"ogura": config}, plan).notebooks["ogura"].endswith("/notebooks/ogura.ipynb")
 
 
 def claims(chain):

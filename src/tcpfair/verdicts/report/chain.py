@@ -178,9 +178,10 @@ def build(
         executed = layout.results / "notebooks" / f"{paper}.html"
         if source.is_file():
             cells |= notebook_cells(source, config)
-        place = executed if executed in linked else source
-        if place.is_file():
-            notebooks[paper] = relative(layout, place)
+        if executed in linked:
+            notebooks[paper] = relative(layout, executed)
+        elif source.is_file():
+            notebooks[paper] = relative(layout, source)
     traces = {}
     for paper, experiment, trace in run_plan[["paper", "experiment", "trace"]].itertuples(index=False):
         manifest = layout.root / trace / "manifest.json"
