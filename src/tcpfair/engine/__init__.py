@@ -38,7 +38,7 @@ SACK, NewReno, Reno recovery    in      2.2 and later                   ``recove
 rate halving                    in      2.2 to 3.1                      ``reduction: rate_halving``
 proportional rate reduction     in      3.2 and later                   ``reduction: prr``; ``stack: linux_6`` sends more than
                                                                         arrives only after ACKs that advance and show no loss
-                                                                        (tcp_cwnd_reduction): shares by up to 0.05
+                                                                        (tcp_cwnd_reduction): shares by up to 0.03
 lower bound of the RTO          in      2.4 and later                   ``rto``: linux bounds the variation, rfc6298 the sum; at
                                                                         two packets a flow's share may halve
 RTT variation kept for one RTT  out     2.4 and later                   ``tcp_rtt_estimator``, mdev_max: longer timeouts for some
