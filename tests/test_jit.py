@@ -1,8 +1,13 @@
+import sys
+from typing import NamedTuple
+
 import numba
 import numpy as np
 import pytest
 
-from tcpfair.jit import jit, jit_inline, likely, linked, part_of_another, unlikely
+from tcpfair.compiler import compiled, linked
+from tcpfair.jit import jit, jit_inline, likely, part_of_another, unlikely
+from tests.commands import ROOT, succeed
 
 
 @jit
@@ -47,7 +52,7 @@ def entry(x):
 
 
 def library_of(function):
-    return function.overloads[(numba.int64,)].library
+    return function.dispatcher.overloads[(numba.int64,)].library
 
 
 def attributes(function):
@@ -70,12 +75,14 @@ def test_what_compiled_code_calls_can_be_called_from_python_and_from_functions_o
     assert other(3) == 8
 
 
-def test_an_entry_point_is_one_module_and_its_parts_have_no_machine_code():
+def test_an_entry_point_is_one_object_file_and_its_parts_have_no_machine_code():
     assert entry(4) == 4 * 1 + 9
-    names = {each.name for each in library_of(entry.by_itself).get_defined_functions()}
-    assert not [name for name in names if "twice" in name or "inlined" in name]
+    symbol, _, _, calls, machine_code = compiled(entry.py_func, (4,))
+    assert symbol.encode() in machine_code
+    assert b"twice" not in machine_code and b"inlined" not in machine_code
+    assert calls == []
     assert "twice" in [each.name for each in linked(library_of(twice_and_one))]
-    with pytest.raises(RuntimeError, match="no compiled object"):
+    with pytest.raises(ValueError, match="object caching not enabled"):
         library_of(twice_and_one)._get_compiled_object()
 
 
@@ -93,5 +100,97 @@ def test_an_entry_point_as_a_part_of_another():
         return part(x) + 1
 
     assert whole(4) == entry(4) + 1
-    with pytest.raises(RuntimeError, match="no compiled object"):
+    with pytest.raises(ValueError, match="object caching not enabled"):
         library_of(part)._get_compiled_object()
+
+
+ROW = np.dtype([("n", np.int64), ("x", np.float64)], align=True)
+
+
+class Block(NamedTuple):
+    rows: np.ndarray
+    more: float
+
+
+@jit
+def fill(block, row, factor):
+    """Writes to an array of records in a tuple, and to a record."""
+    for k in range(block.rows.size):
+        block.rows[k].x = factor * k + block.more
+    row.n += 1
+
+
+@jit
+def described(values):
+    return values.size, values[-1], values.size > 2
+
+
+@jit
+def at_most(x, most):
+    if x > most:
+        raise ValueError("too large", 3)
+    return x
+
+
+@jit
+def same(x):
+    return x
+
+
+def test_arguments_and_results_of_machine_code():
+    rows = np.zeros(3, ROW)
+    assert fill(Block(rows, 0.5), rows[1], 2) is None
+    assert rows.tolist() == [(0, 0.5), (1, 2.5), (0, 4.5)]
+    assert described(np.array([1.5, 2.5])) == (2, 2.5, False)
+    assert described(np.arange(6)[::2]) == (3, 4, True)  # another order, another type
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    assert described(frozen) == (3, 2.0, True)
+    assert (same(np.uint64(2**64 - 1)), same(1.25), same(True)) == (2**64 - 1, 1.25, True)
+
+
+def test_sizes_do_not_make_another_type():
+    """An array of at most one row is in the order of C and of Fortran."""
+    for shape in ((2, 3), (1, 3), (2, 1), (0, 3)):
+        sum_of(np.ones(shape))
+    assert sum_of.by_itself.compilations == 1
+
+
+@jit
+def sum_of(values):
+    total = 0.0
+    for row in values:
+        for value in row:
+            total += value
+    return total
+
+
+def test_an_exception_of_compiled_code():
+    assert at_most(2, 3) == 2
+    with pytest.raises(ValueError, match="too large"):
+        at_most(4, 3)
+
+
+def test_compiled_code_runs_without_numba_but_for_functions_of_numba(tmp_path):
+    (tmp_path / "small.py").write_text(SMALL)
+    ask = "import sys, small; print(small.hypotenuse(3.0, 4.0), small.factorial(4.0), 'numba' in sys.modules)"
+    run = [
+        succeed(sys.executable, "-c", ask, PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}", TCPFAIR_CACHE=str(tmp_path))
+        for _ in range(2)
+    ]
+    assert [each.stdout for each in run] == ["5.0 24.0 True\n"] * 2
+    ask = "import sys, small; print(small.hypotenuse(3.0, 4.0), 'numba' in sys.modules)"
+    again = succeed(sys.executable, "-c", ask, PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}", TCPFAIR_CACHE=str(tmp_path))
+    assert again.stdout == "5.0 False\n"
+
+
+SMALL = """
+import math
+from tcpfair.jit import jit_cached
+
+@jit_cached
+def hypotenuse(x, y): return math.sqrt(x * x + y * y)
+
+@jit_cached
+def factorial(x): return math.gamma(x + 1)
+"""

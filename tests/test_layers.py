@@ -19,7 +19,8 @@ ANALYSIS = RUNS | {"metrics", "models", "measures"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
-    "jit": set(),
+    "compiler": set(),
+    "jit": {"compiler"},
     "memory": set(),
     "cc": {"errors", "jit"},
     "engine": {*BASE, "jit", "cc"},
@@ -34,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exhibits": ANALYSIS | {"sources", "verdicts"},
     "library": {*BASE, "jit", "cc", "engine", "papers", "metrics", "exhibits"},  # of exhibits only what shows a run
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
-    "web": {*RUNS, "jit", "cc", "engine", "measures", "verdicts"},
+    "web": {*RUNS, "compiler", "jit", "cc", "engine", "measures", "verdicts"},
     "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web", "library"},
     "__main__": {"workflow"},
     "__init__": {"errors", "metrics", "library"},  # each loaded on first use
@@ -44,13 +45,14 @@ THIRD_PARTY = {
     "errors": set(),
     "units": set(),
     "memory": set(),
-    "jit": {"numpy", "numba", "llvmlite"},
-    "cc": {"numpy", "numba"},
-    "engine": {"numpy", "numba"},
+    "jit": {"numpy", "llvmlite"},
+    "compiler": {"numba", "llvmlite"},
+    "cc": {"numpy"},
+    "engine": {"numpy"},
     "metrics": {"numpy", "scipy", "pandas"},
     "models": {"numpy", "scipy", "pandas"},
     "web": {"numpy", "numba", "llvmlite", "pydantic"},
-    "library": {"numpy", "numba", "pandas", "xarray"},  # the last two within methods, or for type checkers
+    "library": {"numpy", "pandas", "xarray"},  # the last two within methods, or for type checkers
 }
 DRAWING = {"matplotlib", "seaborn", "IPython"}
 FILES = {"open", "savefig", "loadtxt", "savetxt", "read_csv", "to_csv", "read_parquet", "to_parquet"}

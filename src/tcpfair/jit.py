@@ -1,19 +1,22 @@
-"""numba, set up so that compiled code is reproducible and never stale.
+"""The decorators of compiled code: what is compiled once for these sources is kept as machine code, and run without numba.
 
 * One CPU baseline on x86-64, without fused multiply-add, and no fast-math: the same bits on every machine.
-* numba's cache on disk detects only edits of the cached function's own file. So the cache folder is named by a hash of
-  all sources of the simulator, before compilation starts.
-* Each file of the cache begins with a checksum. A damaged file is removed and recompiled, with one line on stderr.
+* An entry point with all its callees is one object file, named by a hash of its sources, its signature and its compilers.
+  llvmlite links it into the process; numba, whose import takes longer than most runs, is loaded by `tcpfair.compiler`
+  when no such file exists.
+* Each file begins with a checksum. A damaged file is removed and recompiled, with one line on stderr.
 
 NUMBA_DISABLE_JIT=1 runs the same functions as plain Python: the same bits, about a thousand times slower, for a debugger.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import importlib
 import itertools
+import json
 import os
 import pickle
 import platform
@@ -23,8 +26,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import llvmlite.binding as llvm
 import numpy as np
 
 BASELINE_CPU = "x86-64-v2"
@@ -32,9 +38,10 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def source_hash(package: Path = _PACKAGE) -> str:
-    """SHA-256 over all sources that are compiled into the simulator: ``cc/``, ``engine/``, this file."""
+    """SHA-256 over all sources that are compiled into the simulator or compile it: ``cc/``, ``engine/``, these two files."""
     sha = hashlib.sha256()
-    for path in sorted([*(package / "cc").glob("*.py"), *(package / "engine").glob("*.py"), package / "jit.py"]):
+    own = (package / "compiler.py", package / "jit.py")
+    for path in sorted([*(package / "cc").glob("*.py"), *(package / "engine").glob("*.py"), *own]):
         sha.update(path.name.encode())
         sha.update(path.read_bytes())
     return sha.hexdigest()
@@ -72,44 +79,24 @@ def _cache_folder(name: str) -> Path:
 if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("NUMBA_CPU_NAME", BASELINE_CPU)
     os.environ.setdefault("NUMBA_CPU_FEATURES", "")
-os.environ["NUMBA_CACHE_DIR"] = str(
-    _cache_folder(f"{os.environ.get('NUMBA_CPU_NAME', platform.machine())}-{source_hash()[:16]}")
-)
-
-import llvmlite.binding as llvm  # noqa: E402
-import numba  # noqa: E402  (reads the environment above when it is imported)
-import numba.extending  # noqa: E402
-from numba.core import caching, cgutils, codegen  # noqa: E402
-from numba.core.registry import CPUDispatcher  # noqa: E402
-
-numba.config.reload_config()  # in case numba was imported before
-
-
-def _skip_blas() -> None:
-    """Hide BLAS from numba's array module: the simulator has no linear algebra, and SciPy takes a quarter of the
-    start-up time."""
-    if "scipy.linalg" in sys.modules or "numba.np.arraymath" in sys.modules:
-        return
-    sys.modules["scipy.linalg"] = None
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules["scipy.linalg"]
-
-
-_skip_blas()
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+# where compiled code is kept; `tcpfair.library.own` changes it
+folder = _cache_folder(f"{os.environ.get('NUMBA_CPU_NAME', platform.machine())}-{source_hash()[:16]}")
 
 
 # ---------------------------------------------------------------- cache on disk
 
 
-def seal(content: bytes) -> bytes:
-    """``content`` after its SHA-256, for `unsealed`."""
-    return hashlib.sha256(content).digest() + content
+def keep(path: Path, content: bytes) -> None:
+    """Write ``content`` after its SHA-256, whole or not at all. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        file.write(hashlib.sha256(content).digest() + content)
+    Path(file.name).replace(path)
 
 
-def unsealed(path: Path) -> bytes | None:
-    """The content of a sealed file; None when it is missing. A damaged or unreadable file is removed, with a line on stderr."""
+def kept(path: Path) -> bytes | None:
+    """The content that `keep` wrote; None when it is missing. A damaged or unreadable file is removed, with a line on stderr."""
     try:
         digest, content = (sealed := path.read_bytes())[:32], sealed[32:]
     except FileNotFoundError:
@@ -126,197 +113,186 @@ def unsealed(path: Path) -> bytes | None:
     return None
 
 
-class _Locator(caching.UserProvidedCacheLocator):
-    """The cache folder itself. A source is stale when any source in its folder has changed."""
+# ---------------------------------------------------------------- machine code
+
+
+class Code(NamedTuple):
+    """A compiled entry point."""
+
+    symbol: str
+    returns: list[str]  # dtypes of what it returns
+    returns_tuple: bool
+    calls: list[str]  # functions outside of the object file
+    machine_code: bytes
+
+    def packed(self) -> bytes:
+        """In one file, for `unpacked`."""
+        return json.dumps(self[:-1]).encode() + b"\n" + self.machine_code
 
     @classmethod
-    def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        return ""
-
-    def ensure_cache_path(self) -> None:
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
-
-    def get_source_stamp(self) -> bytes:
-        sha = hashlib.sha256()
-        for path in sorted(Path(self._py_file).parent.glob("*.py")):
-            sha.update(path.name.encode() + path.read_bytes())
-        return sha.digest()
+    def unpacked(cls, content: bytes) -> Code:
+        described, _, machine_code = content.partition(b"\n")
+        return cls(*json.loads(described), machine_code)
 
 
-class _Implementation(caching.CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+class _Linked:
+    """The machine code in this process, called by numba's convention: addresses and numbers in, a status out."""
+
+    def __init__(self, code: Code) -> None:
+        if any(llvm.address_of_symbol(name) is None for name in code.calls):
+            importlib.import_module("tcpfair.compiler").add_functions()
+        self._code = code
+        values = [(f"f{k}", dtype) for k, dtype in enumerate(code.returns or [_NOTHING])]
+        self._result = np.dtype(values, align=True)
+        self._linker = _linker()
+        self._linker.add_object_file(llvm.ObjectFileRef.from_data(code.machine_code))
+        self._linker.finalize_object()
+        self._address = self._linker.get_function_address(code.symbol)
+        self._function: Any = None
+
+    def __call__(self, args: tuple) -> Any:
+        result, failure = np.zeros(1, self._result), ctypes.c_void_p()
+        given = [ctypes.c_void_p(result.ctypes.data), ctypes.byref(failure), *_flat(args)]
+        if self._function is None:
+            kinds = (ctypes.c_void_p, ctypes.c_void_p, *map(type, given[2:]))
+            self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self._address)
+        status = self._function(*given)
+        if status not in _FINE:
+            _raise(failure.value)
+        values = result[0].item()
+        return values if self._code.returns_tuple else values[0] if self._code.returns else None
 
 
-class _SealedFiles(caching.IndexDataCacheFile):
-    """A sealed file for each signature, named by a hash of all its inputs, without an index that could be damaged."""
-
-    def __init__(self, of: caching.IndexDataCacheFile) -> None:
-        self.__dict__.update(vars(of))
-        self._stem = self._index_name.removesuffix(".nbi")
-        made_by = repr((self._source_stamp, self._version, llvm.llvm_version_info, sys.version_info[:2]))
-        self._made_by = hashlib.sha256(made_by.encode()).hexdigest()[:16]
-
-    def _path(self, key: object) -> Path:
-        name = f"{self._stem}-{self._made_by}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.sealed"
-        return Path(self._cache_path, name)
-
-    def load(self, key: object) -> object | None:
-        content = unsealed(self._path(key))
-        return None if content is None else pickle.loads(content)
-
-    def save(self, key: object, data: object) -> None:
-        with self._open_for_write(str(self._path(key))) as stream:
-            stream.write(seal(self._dump(data)))
-
-    def flush(self) -> None:
-        for path in self.kept():
-            path.unlink(missing_ok=True)
-
-    def kept(self) -> list[Path]:
-        """Files of any signature."""
-        return list(Path(self._cache_path).glob(f"{self._stem}-{self._made_by}-*.sealed"))
+_NOTHING = "<i8"  # room for the null pointer that stands for None
+_FINE = (0, -2)  # numba's statuses of a function that returned a value, or None
 
 
-class _Cache(caching.FunctionCache):
-    """numba's cache with sealed files. Code that cannot be written is still used."""
-
-    _impl_class = _Implementation
-
-    def __init__(self, function: Callable) -> None:
-        super().__init__(function)
-        self._cache_file = _SealedFiles(self._cache_file)
-
-    def save_overload(self, signature, result) -> None:
-        try:
-            super().save_overload(signature, result)
-        except OSError as error:
-            print(f"{self.cache_path}: {error.strerror}; compiled code is not kept", file=sys.stderr)
-
-    def is_filled(self) -> bool:
-        """Whether compiled code exists for any signature."""
-        return any(unsealed(path) is not None for path in self._cache_file.kept())
+def _linker() -> llvm.ExecutionEngine:
+    """An empty process image of LLVM, for the CPU that the code was compiled for."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = target.create_target_machine(cpu=os.environ.get("NUMBA_CPU_NAME", ""), codemodel="jitdefault")
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
-def is_compiled(entry: CPUDispatcher) -> bool:
-    """Whether this process has compiled the entry point, or finds it undamaged in the cache; True in plain Python."""
-    return PLAIN or bool(entry.signatures) or entry._cache.is_filled()
+def _flat(value: Any) -> list:
+    """The addresses and numbers that numba passes for an argument."""
+    if isinstance(value, tuple):
+        return [each for part in value for each in _flat(part)]
+    if isinstance(value, np.ndarray):
+        numbers = (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        return [ctypes.c_int64(number) for number in numbers]
+    if isinstance(value, np.void):
+        return [ctypes.c_int64(value.__array_interface__["data"][0])]
+    scalar = np.asarray(value)
+    return [np.ctypeslib.as_ctypes_type(scalar.dtype)(scalar[()])]
 
 
-# ---------------------------------------------------------------- compiled once, from the entry point
+def _kind(value: Any) -> Any:
+    """What the code for an argument depends on."""
+    if isinstance(value, tuple):
+        return (type(value).__name__, *map(_kind, value))
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return (value.dtype, value.ndim, order, flags.aligned, flags.writeable)
+    return np.asarray(value).dtype
 
 
-class _Part(codegen.JITCodeLibrary):
-    """A function that only compiled code calls: LLVM's IR for the entry points to link, without separate machine code."""
+def _raise(failure: int | None) -> None:
+    """The exception that compiled code raised: numba points to its class and arguments, pickled."""
+    if not failure:
+        raise RuntimeError("compiled code failed")
+    address, size = ctypes.c_void_p.from_address(failure), ctypes.c_int32.from_address(failure + 8)
+    error, args, _ = pickle.loads(ctypes.string_at(address.value, size.value))
+    raise error(*(args or ()))
 
-    def finalize(self) -> None:
-        self._finalized = True
 
-    def get_pointer_to_function(self, name: str) -> int:
-        return 0  # numba's value for "no wrapper for Python"
+class Entry:
+    """A function that Python calls as machine code, compiled at the first call with arguments of these types."""
+
+    def __init__(self, function: Callable, *, keeps: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.compilations = 0
+        self._keeps = keeps
+        self._linked: dict[tuple, _Linked] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        kinds = tuple(map(_kind, args))
+        if kinds not in self._linked:
+            self._linked[kinds] = _Linked(self._found(kinds) or self._compiled(kinds, args))
+        return self._linked[kinds](args)
 
     @property
-    def codegen(self):
-        return self  # only for the next method
+    def is_linked(self) -> bool:
+        """Whether this process has called it."""
+        return bool(self._linked)
 
-    def set_env(self, name: str, environment) -> None:
-        """No machine code, and no lookup of Python objects."""
+    def is_kept(self) -> bool:
+        """Whether the cache has it for arguments of any types."""
+        return any(kept(path) is not None for path in folder.glob(f"{self._name}-*.sealed"))
 
-    def own_module(self):
-        """The function without its callees."""
-        return super()._get_module_for_linking()
+    def _found(self, kinds: tuple) -> Code | None:
+        content = kept(self._path(kinds)) if self._keeps else None
+        return None if content is None else Code.unpacked(content)
 
-    def _get_module_for_linking(self):
-        """For callers that numba itself compiles: with all callees."""
-        return link_all(self.own_module().clone(), self)
+    def _compiled(self, kinds: tuple, args: tuple) -> Code:
+        code = Code(*importlib.import_module("tcpfair.compiler").compiled(self.py_func, args))
+        self.compilations += 1
+        if self._keeps:
+            try:
+                keep(self._path(kinds), code.packed())
+            except OSError as error:
+                print(f"{folder}: {error.strerror}; compiled code is not kept", file=sys.stderr)
+        return code
 
-
-def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
-    """The libraries that ``library`` calls, directly or through others without machine code."""
-    found = list(dict.fromkeys(library._linking_libraries))
-    for each in found:  # which grows meanwhile
-        if isinstance(each, _Part):
-            found += [further for further in each._linking_libraries if further not in found]
-    return found
-
-
-def link_all(module, library: codegen.CodeLibrary):
-    """``module`` with all callees of ``library``."""
-    for each in linked(library):
-        module.link_in(each.own_module() if isinstance(each, _Part) else each._get_module_for_linking(), preserve=True)
-    return module
-
-
-class _Whole(codegen.JITCodeLibrary):
-    """An entry point with all callees, linked and optimised once: numba would repeat that at each level of calls."""
-
-    def finalize(self) -> None:
-        link_all(self._final_module, self)
-        self._linking_libraries = []
-        super().finalize()
-
-    def _optimize_final_module(self) -> None:
-        # they have no other callers, so unused arguments, such as the strides of an array, can be dropped
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
-                function.linkage = llvm.Linkage.internal
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = False  # packets are handled one by one
-        builder = llvm.create_pass_builder(self._codegen._tm, options)
-        builder.getModulePassManager().run(self._final_module, builder)
-
-
-class _PartCompiler(numba.core.compiler.Compiler):
-    """numba's compiler. It would inline every callee of an inlined function; here each function states it."""
-
-    library: type[codegen.CodeLibrary] = _Part
-    inline = False
-    apart = False  # the array arguments do not overlap
-
-    def __init__(self, *args) -> None:
-        super().__init__(*args)
-        self.state.flags.forceinline = self.inline
-        self.state.flags.noalias = self.apart
-
-    def compile_extra(self, function):
-        self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
-        self.state.library.enable_object_caching()
-        return super().compile_extra(function)
-
-
-class _InlineCompiler(_PartCompiler):
-    inline = True
-
-
-class _ApartCompiler(_PartCompiler):
-    apart = True
-
-
-class _EntryCompiler(_ApartCompiler):
-    library = _Whole
-
-
-# no Python objects, no GIL, IEEE division
-_OPTIONS = {"nopython": True, "error_model": "numpy", "nogil": True, "_nrt": False}
-_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
-class _Inner(CPUDispatcher):
-    """Compiled with the compiled code that calls it. A call from Python compiles it alone, as an entry point."""
-
-    def __init__(self, function: Callable, compiler: type[_PartCompiler]) -> None:
-        super().__init__(function, targetoptions={**_OPTIONS, **_NO_WRAPPERS}, pipeline_class=compiler)
+    def _path(self, kinds: tuple) -> Path:
+        return folder / f"{self._name}-{hashlib.sha256(repr(kinds).encode()).hexdigest()[:16]}.sealed"
 
     @functools.cached_property
-    def by_itself(self) -> CPUDispatcher:
-        return numba.jit(self.py_func, pipeline_class=_EntryCompiler, **_OPTIONS)
+    def _name(self) -> str:
+        """With a hash of what the code is made from beyond its arguments; any edit beside its source makes it stale."""
+        source = Path(self.py_func.__code__.co_filename)
+        sha = hashlib.sha256(repr((sys.version_info[:2], version("numba"), version("llvmlite"))).encode())
+        sha.update(repr([os.environ.get(f"NUMBA_{name}") for name in ("CPU_NAME", "CPU_FEATURES", "OPT")]).encode())
+        for path in sorted(source.parent.glob("*.py")):
+            sha.update(path.name.encode() + path.read_bytes())
+        return f"{source.stem}.{self.py_func.__qualname__}-{sha.hexdigest()[:16]}"
 
-    def __call__(self, *args):
+
+def is_compiled(entry: Callable) -> bool:
+    """Whether this process has compiled the entry point, or finds it undamaged in the cache; True in plain Python."""
+    return PLAIN or entry.is_linked or entry.is_kept()
+
+
+class Inner:
+    """A function that is compiled with the compiled code that calls it. A call from Python compiles it alone."""
+
+    def __init__(self, function: Callable, **how: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._how = how
+
+    @functools.cached_property
+    def dispatcher(self):
+        """numba's."""
+        return importlib.import_module("tcpfair.compiler").part(self.py_func, **self._how)
+
+    @property
+    def _numba_type_(self):
+        return self.dispatcher._numba_type_
+
+    @functools.cached_property
+    def by_itself(self) -> Entry:
+        return Entry(self.py_func, keeps=False)
+
+    def __call__(self, *args: Any) -> Any:
         return self.by_itself(*args)
 
 
 # ---------------------------------------------------------------- plain Python, for a debugger
-
-PLAIN = bool(numba.config.DISABLE_JIT)
 
 
 class _Row:
@@ -374,49 +350,41 @@ def _plain_entry(function: Callable) -> Callable:
 # ---------------------------------------------------------------- decorators
 
 
-def jit(function: Callable) -> CPUDispatcher:
+def jit(function: Callable) -> Callable:
     """Compile for compiled callers; LLVM decides on inlining."""
-    return _plain(function) if PLAIN else _Inner(function, _PartCompiler)
+    return _plain(function) if PLAIN else Inner(function)
 
 
-def jit_inline(function: Callable) -> CPUDispatcher:
+def jit_inline(function: Callable) -> Callable:
     """As ``jit``, but always inlined: for code that runs with every packet."""
-    return _plain(function) if PLAIN else _Inner(function, _InlineCompiler)
+    return _plain(function) if PLAIN else Inner(function, inline=True)
 
 
-def jit_cached(function: Callable) -> CPUDispatcher:
-    """Compile an entry point for Python, with arrays that do not overlap; stored in the cache folder."""
-    if PLAIN:
-        return _plain_entry(function)
-    entry = numba.jit(function, pipeline_class=_EntryCompiler, **_OPTIONS)
-    entry._cache = _Cache(function)
-    return entry
+def jit_cached(function: Callable) -> Callable:
+    """Compile an entry point for Python, with arrays that do not overlap; kept in the cache folder."""
+    return _plain_entry(function) if PLAIN else Entry(function, keeps=True)
 
 
-def part_of_another(entry: CPUDispatcher) -> CPUDispatcher:
+def part_of_another(entry: Callable) -> Callable:
     """An entry point for compiled code to call: linked there and optimised together with its callers."""
-    return entry.py_func if PLAIN else _Inner(entry.py_func, _ApartCompiler)
+    return entry.py_func if PLAIN else Inner(entry.py_func, apart=True)
 
 
-def _expected(outcome: bool):
-    """A function that returns its condition, with LLVM's hint for the likely outcome."""
-    if PLAIN:
-        return lambda condition: condition
-    word = cgutils.true_bit if outcome else cgutils.false_bit
+class _Expected:
+    """A function that returns its condition; in compiled code with LLVM's hint for the likely outcome."""
 
-    @numba.extending.intrinsic
-    def expect(typingctx, condition):
-        def codegen(context, builder, signature, args):
-            kind = cgutils.ir.FunctionType(cgutils.bool_t, [cgutils.bool_t, cgutils.bool_t])
-            function = builder.module.declare_intrinsic("llvm.expect", [cgutils.bool_t], kind)
-            return builder.call(function, [args[0], word])
+    def __init__(self, outcome: bool) -> None:
+        self._outcome = outcome
 
-        return numba.types.boolean(numba.types.boolean), codegen
+    def __call__(self, condition: bool) -> bool:
+        return condition
 
-    return expect
+    @functools.cached_property
+    def _numba_type_(self):
+        return importlib.import_module("tcpfair.compiler").type_of_hint(self._outcome)
 
 
 # For conditions in compiled code. The common path is laid out without jumps and gets the registers; results do not
 # change. Without the hint LLVM assumes that two times are nearly always unequal, and moved the code for events due now
 # far away.
-likely, unlikely = _expected(True), _expected(False)
+likely, unlikely = _Expected(True), _Expected(False)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.commands import ROOT, succeed
 
-CORE = {"numpy", "numba", "llvmlite", "pydantic"}
+CORE = {"numpy", "llvmlite", "pydantic"}  # and numba where the engine must be compiled first
 ELSEWHERE = {"pandas", "pyarrow", "matplotlib", "seaborn", "IPython", "xarray", "snakemake", "jinja2"}
 # numba imports SciPy and PyYAML where they are installed, and does without
 USED = """

@@ -4,10 +4,10 @@ import importlib.util
 import os
 import time
 
-import numba
 import numpy as np
 import pytest
 
+from tcpfair import jit
 from tcpfair.engine import dumbbell
 from tcpfair.library import live
 from tcpfair.papers.scenario import make_scenario
@@ -33,7 +33,7 @@ def test_what_is_compiled_is_loaded_without_ado():
 
 @pytest.mark.parametrize("ahead_s", [-86400, 86400])
 def test_what_is_in_the_cache_counts_whatever_the_dates_of_the_sources(ahead_s, tmp_path, monkeypatch):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(jit, "folder", tmp_path / "cache")
     source, text = (
         tmp_path / "small.py",
         "from tcpfair.jit import jit_cached\n\n@jit_cached\ndef simulate(x): return x + 1\n",
@@ -53,7 +53,7 @@ def test_what_is_in_the_cache_counts_whatever_the_dates_of_the_sources(ahead_s, 
     assert not live.is_compiled()
     assert simulate(1) == 2
     assert live.is_compiled()
-    assert not loaded(text).signatures
+    assert not loaded(text).is_linked
     assert live.is_compiled()
     loaded(text.replace("+ 1", "+ 21"))
     assert not live.is_compiled()

@@ -73,7 +73,7 @@ BEFORE = {
 BY_VALUE = re.compile(r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS")
 # of this package: where a step starts, messages, and what acts in runs alone, which count with the runs
 WITHOUT_EFFECT = re.compile(
-    r"__main__\.py|papers/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
+    r"__main__\.py|papers/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|(compiler|jit)\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
 )
 
 pytestmark = pytest.mark.slow

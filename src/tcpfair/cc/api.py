@@ -88,6 +88,18 @@ def params_dtype(names: list[str]) -> np.dtype:
 
 
 @jit
+def tick(at_s):
+    """The last tick of Linux's clock at a time."""
+    return math.floor(at_s * LINUX_HZ)
+
+
+@jit
+def ticks(duration_s):
+    """The ticks that Linux counts for an RTT or sets a timer to: rounded up."""
+    return math.ceil(duration_s * LINUX_HZ)
+
+
+@jit
 def in_slow_start(f):
     """Below ssthresh; in Linux 2.6.22 also at it."""
     return f.cwnd < f.ssthresh or (f.cwnd == f.ssthresh and f.whole != TEXT and f.whole != LINUX_6)

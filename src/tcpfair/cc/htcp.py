@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT, Param, decrease_to, rounded_down, slow_start
+from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT, Param, decrease_to, rounded_down, slow_start, ticks
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -53,8 +53,8 @@ STATE = (
     "beta",  # part of the window kept at the last loss
     "epoch_start",  # end of the last recovery, s
     "recovering",  # 1 from a loss to the first ACK that may open the window
-    "srtt_min_ms",
-    "srtt_max_ms",
+    "least_rtt_ms",
+    "largest_rtt_ms",
     "adapting",  # 1: the backoff may adapt at the next loss
     "counted",  # packets acknowledged
     "counted_from",  # since this time, s
@@ -68,7 +68,7 @@ HALVING_FLOOR = 1.0
 WHOLE = True
 
 TICK_MS = 1000.0 / LINUX_HZ
-SHORT_RTT_MS = 10.0  # of a LAN: the backoff does not adapt
+SHORT_RTT_S = 0.01  # of a LAN: the backoff does not adapt
 # Linux 2.6.13: eight bits for the round trips (ccount), sixteen for the increase in 1/128 (alpha)
 COUNTED_RTTS = 256.0
 COUNTED_INCREASE_PKTS = 512.0
@@ -79,14 +79,14 @@ def early(f, p):
     """Not yet four round trips since the last loss."""
     if p.linux_2_6_13 != 0.0:
         return f.rtts <= 3.0
-    return f.now - f.epoch_start < 4.0 * f.srtt_min_ms / 1000.0
+    return f.now - f.epoch_start < 4.0 * f.least_rtt_ms / 1000.0
 
 
 @jit
 def on_every_ack(f, p):
     """Throughput per RTT, outside recovery."""
     if f.whole == LINUX_6 and f.repaired == 0.0:
-        measure(f, p, math.ceil(LINUX_HZ * f.rtt) * TICK_MS)
+        measure(f, p, ticks(f.rtt) * TICK_MS)
     if f.epoch_start == 0.0:
         f.epoch_start = f.now
         f.counted_from = f.now
@@ -96,7 +96,7 @@ def on_every_ack(f, p):
         return
     f.counted += f.acked
     elapsed_s = f.now - f.counted_from
-    rtt_s = f.srtt_min_ms / 1000.0
+    rtt_s = f.least_rtt_ms / 1000.0
     if f.counted < f.cwnd - max(f.increase, 1.0) or elapsed_s < rtt_s or rtt_s == 0.0:
         return
     measured = f.counted / elapsed_s
@@ -113,24 +113,24 @@ def on_every_ack(f, p):
 @jit
 def measure(f, p, rtt_ms):
     """An RTT, in ms, may be the least or the largest."""
-    if rtt_ms < f.srtt_min_ms or f.srtt_min_ms == 0.0:
-        f.srtt_min_ms = rtt_ms
+    if rtt_ms < f.least_rtt_ms or f.least_rtt_ms == 0.0:
+        f.least_rtt_ms = rtt_ms
     if f.recovering == 0.0 if f.whole == LINUX_6 else not early(f, p):
-        f.srtt_max_ms = max(f.srtt_max_ms, f.srtt_min_ms)
-        if rtt_ms <= f.srtt_max_ms + 20.0:
-            f.srtt_max_ms = max(f.srtt_max_ms, rtt_ms)
+        f.largest_rtt_ms = max(f.largest_rtt_ms, f.least_rtt_ms)
+        if rtt_ms <= f.largest_rtt_ms + 20.0:
+            f.largest_rtt_ms = max(f.largest_rtt_ms, rtt_ms)
 
 
 @jit
 def pkts_per_rtt(f, p):
     """alpha = 2 (1 - beta) (1 + 10 (t - Delta_L) + ((t - Delta_L) / 2)^2), scaled by the RTT."""
     factor = 1.0
-    t = (f.rtts * f.srtt_min_ms / 1000.0 if p.linux_2_6_13 != 0.0 else f.now - f.epoch_start) - p.delta_L_s
+    t = (f.rtts * f.least_rtt_ms / 1000.0 if p.linux_2_6_13 != 0.0 else f.now - f.epoch_start) - p.delta_L_s
     if t > 0.0:
         factor += math.floor(10.0 * t + t * t / 4.0)
-    if p.rtt_scaling != 0.0 and f.srtt_min_ms > 0.0:
+    if p.rtt_scaling != 0.0 and f.least_rtt_ms > 0.0:
         # 100 ms over the RTT
-        eighths = min(max(math.floor(800.0 / f.srtt_min_ms), 4.0), 80.0)
+        eighths = min(max(math.floor(800.0 / f.least_rtt_ms), 4.0), 80.0)
         factor = max(math.floor(8.0 * factor / eighths), 1.0)
     # gives this beta the mean rate of AIMD(1, 1/2)
     increase = 2.0 * (1.0 - max(f.beta, p.beta_min)) * factor
@@ -184,21 +184,21 @@ def on_ack(f, p):
 @jit
 def on_loss(f, p):
     f.recovering = 1.0
-    short_rtt_ms = math.ceil(SHORT_RTT_MS / TICK_MS) * TICK_MS if f.whole == LINUX_6 else SHORT_RTT_MS
+    short_rtt_ms = ticks(SHORT_RTT_S) * TICK_MS if f.whole == LINUX_6 else 1000.0 * SHORT_RTT_S
     steady = abs(f.B_max - f.B_last) <= 0.2 * f.B_last
     f.B_last = f.B_max
     f.beta = p.beta_min
     if p.bandwidth_switch != 0.0 and not steady:
         f.adapting = 0.0
-    elif f.adapting == 0.0 or f.srtt_min_ms <= short_rtt_ms or f.srtt_max_ms == 0.0:
+    elif f.adapting == 0.0 or f.least_rtt_ms <= short_rtt_ms or f.largest_rtt_ms == 0.0:
         f.adapting = 1.0
     elif p.adaptive_backoff != 0.0:
-        f.beta = min(max(rounded_down(f, f.srtt_min_ms / f.srtt_max_ms, 128.0), p.beta_min), p.beta_max)
+        f.beta = min(max(rounded_down(f, f.least_rtt_ms / f.largest_rtt_ms, 128.0), p.beta_min), p.beta_max)
     if f.whole != TEXT or p.linux_2_6_13 != 0.0:
         f.increase = pkts_per_rtt(f, p)
     f.epoch_start = f.now
     f.rtts = 0.0
     f.rtt_acks = 0.0
-    if f.srtt_max_ms > f.srtt_min_ms:
-        f.srtt_max_ms = f.srtt_min_ms + 0.95 * (f.srtt_max_ms - f.srtt_min_ms)
+    if f.largest_rtt_ms > f.least_rtt_ms:
+        f.largest_rtt_ms = f.least_rtt_ms + 0.95 * (f.largest_rtt_ms - f.least_rtt_ms)
     decrease_to(f, f.beta)

@@ -32,6 +32,7 @@ from tcpfair.cc.api import (
     decrease_to,
     rounded_down,
     slow_start,
+    ticks,
 )
 from tcpfair.jit import jit
 
@@ -117,7 +118,7 @@ def on_every_ack(f, p):
         return
     if f.whole == LINUX_6:
         if f.repaired == 0.0:
-            f.rtt_ticks = math.ceil(f.rtt * LINUX_HZ)
+            f.rtt_ticks = ticks(f.rtt)
         take_in_ticks(f, p, f.rtt_ticks, LINUX_HZ)
         return
     if f.srtt_min_s == 0.0:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT
+from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT, tick, ticks
 from tcpfair.engine.blocks import LOG_RESERVE, place, widen_access, widen_got
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import DUPLICATE_THRESHOLD, SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
@@ -238,8 +238,7 @@ def overtaken(e, f, lost, now):
             losses += 1
         else:
             # the kernel's timers count whole ticks, and none fires early
-            ticks = math.floor(now * LINUX_HZ) + math.ceil((left_s + LEAST_WAIT_S) * LINUX_HZ) + 1.0
-            e.reorder_at_s = ticks / LINUX_HZ
+            e.reorder_at_s = (tick(now) + ticks(left_s + LEAST_WAIT_S) + 1.0) / LINUX_HZ
     return losses
 
 
@@ -562,11 +561,11 @@ def acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown):
         return
     newest = lost[place(e.lost_first, e.shown - 1, e.lost_mask)]
     # ccid2_congestion_event: a packet of the tick of the last reduction was not sent before it
-    if math.floor(newest.sent_s * LINUX_HZ) >= e.reduced_tick:
+    if tick(newest.sent_s) >= e.reduced_tick:
         counted = f.cwnd_cnt
         reduce_at_once(links, e, f, p, log, flow, now)
         f.cwnd_cnt = counted
-        e.reduced_tick = np.int64(math.floor(now * LINUX_HZ))
+        e.reduced_tick = np.int64(tick(now))
         if e.asked_ratio > f.cwnd:
             ask_ack_ratio(e, max(np.int64(f.cwnd) // 2, 1))
 

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
 
 from tcpfair import cc
 from tcpfair.errors import InputError
@@ -129,13 +128,11 @@ def register(own: Sequence[str]) -> None:
     """
     if not own:
         return
-    import numba
+    from tcpfair import jit
+    from tcpfair.cc import registry
 
-    config: Any = numba.config  # its names are built when it is loaded
-    from tcpfair.cc import registry  # and with it numba, as `tcpfair.jit` sets it up
-
-    base = Path(config.CACHE_DIR)
-    config.CACHE_DIR = f"{base}-own-{digest_of_files(own)[:16]}"
+    base = jit.folder
+    jit.folder = base.with_name(f"{base.name}-own-{digest_of_files(own)[:16]}")
     older = sorted(base.parent.glob(f"{base.name}-own-*"), key=lambda folder: folder.stat().st_mtime)
     for folder in older[:-_KEPT_CACHES]:
         shutil.rmtree(folder, ignore_errors=True)

@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 # the entry points of the simulator, which consists of them and of what they import from the rooms below
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
-_SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "jit.py", "units.py")
+_SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "compiler.py", "jit.py", "units.py")
 SIMULATOR = "simulator"  # its name next to those of the algorithms
 _SUFFIXES = (".py", ".j2", ".js", ".tcl")
 _COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")

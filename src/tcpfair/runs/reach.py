@@ -34,7 +34,7 @@ _BESIDE_EXHIBITS = (
     f"{_KINDS}/__init__.py",
     *(f"exhibits/recordings/{name}.py" for name in ("beside", "board", "recording")),
 )
-_APART = ("engine/", "cc/", "jit.py", "sources/engine.py", "sources/tables.py")
+_APART = ("engine/", "cc/", "compiler.py", "jit.py", "sources/engine.py", "sources/tables.py")
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)")
 _LOADED_BY = {"papermill": ("black",)}  # formats the cell of parameters if it is installed

@@ -20,7 +20,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tcpfair.errors import InputError
-from tcpfair.files.files import write_whole
 from tcpfair.runs import code
 
 PACKAGE = Path(__file__).parent
@@ -41,20 +40,20 @@ _FIRST_PASSES = (
 
 def digest() -> str:
     """Digest of what a module is built from: the sources of engine, entry and linker, and the versions of the compilers."""
-    sources = code.reached([PACKAGE / "entry.py"], ("engine/", "cc/", "jit.py", "units.py"))
+    sources = code.reached([PACKAGE / "entry.py"], ("engine/", "cc/", "compiler.py", "jit.py", "units.py"))
     own = code.digest_of({*sources, *code.PACKAGE.glob("cc/*.py"), *(PACKAGE / name for name in _BUILT_BY)})
     return hashlib.sha256(f"{own} {version('numba')} {version('llvmlite')}".encode()).hexdigest()
 
 
 def module() -> bytes:
     """The module; built when the cache has no undamaged one that was built from the same sources."""
-    from tcpfair.jit import seal, unsealed  # numba takes half a second; the plan of a run needs the digest alone
+    from tcpfair import jit  # and with it LLVM: the plan of a run needs the digest alone
 
-    kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm.sealed"
-    built = unsealed(kept)
+    place = jit.folder / f"engine-{digest()[:16]}.wasm.sealed"
+    built = jit.kept(place)
     if built is None:
         built = build()
-        write_whole(kept, seal(built))
+        jit.keep(place, built)
     return built
 
 
@@ -179,12 +178,12 @@ def _set_linkage(symbols: Iterable, linkage: str) -> None:
 
 
 def _compile(output: Path) -> None:
-    from tcpfair.jit import linked
+    from tcpfair.compiler import linked
     from tcpfair.web import entry
     from tcpfair.web.link import link
 
-    entry.run.compile(entry.SIGNATURE)
-    [compiled] = entry.run.overloads.values()
+    entry.run.dispatcher.compile(entry.SIGNATURE)
+    [compiled] = entry.run.dispatcher.overloads.values()
     lowered = [str(library._final_module) for library in (compiled.library, *linked(compiled.library))]
     modules = [_entry(compiled.fndesc.llvm_func_name), *lowered, _named_instructions()]
     output.write_bytes(link(_object(modules), ENTRY))

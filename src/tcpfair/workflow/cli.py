@@ -390,7 +390,7 @@ def _build(given: argparse.Namespace) -> int:
     started_s = time.time()
     plan = _plan(given)
     if plan.config.smoke:
-        from tcpfair.workflow import smoke  # numba
+        from tcpfair.workflow import smoke  # and with it the engine
 
         with runs.only_run(plan.root):
             smoke.main(plan, given.cores or runs.free_cores(), given.profile, given.dry_run)

@@ -147,7 +147,7 @@ def gives_shipped_bits(plan: Plan, cores: int) -> bool:
     """Whether bundled runs from other code remain valid: the bits of a sample are compared, once for each code."""
     if plan.config.source != "bundled" or not any(plan.lacking.values()):
         return False
-    from tcpfair.workflow import same_bits  # numba
+    from tcpfair.workflow import same_bits  # and with it the engine
 
     found = same_bits.holds_bits(plan.layout, cores)
     for line in found.differ[:SHOWN]:
@@ -199,7 +199,7 @@ def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: st
     """Simulate missing runs. If some fail, prints the reasons and returns 1; outputs that do not need them are still built."""
     if all(plan.traces.values()):
         return 0
-    from tcpfair.workflow import executor, simulate  # numba
+    from tcpfair.workflow import executor, simulate  # and with them the engine
 
     try:
         simulate.run(plan, wanted, cores or free_cores(), profile)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tcpfair import jit
 from tcpfair.errors import InputError
 from tcpfair.files.files import whole, write_whole
 from tcpfair.papers.papers import load_yaml
@@ -70,7 +71,7 @@ def tool(name: str) -> str:
 
 def folder() -> Path:
     """The folder of packages and images: next to the compiled engine, like the testbed's programs."""
-    return Path(os.environ["NUMBA_CACHE_DIR"]).parent / "guest"
+    return jit.folder.parent / "guest"
 
 
 @cache

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tcpfair import jit  # noqa: F401  (sets the place of the cache)
+from tcpfair import jit
 from tcpfair.errors import InputError
 from tcpfair.files.files import whole, write_whole
 from tcpfair.sources.testbed.setup import CONSTANT_K, K_OF_RTT, KERNEL_CC, has_other_k
@@ -148,7 +148,7 @@ def _compiled(name: str, sources: list[Path], before: list[str | None], after: l
 
 
 def _folder() -> Path:
-    return Path(os.environ["NUMBA_CACHE_DIR"]).parent / "testbed"  # next to the compiled engine
+    return jit.folder.parent / "testbed"  # next to the compiled engine
 
 
 def _last_line(text: str) -> str:

@@ -1,0 +1,174 @@
+"""numba, set up so that an entry point and all that it calls become one object file: for `tcpfair.jit`, which runs it.
+
+That module has set numba's environment before it imports this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+import numba.extending
+from numba.core import cgutils, codegen, types
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.np.numpy_support import as_dtype
+
+numba.config.reload_config()  # in case numba was imported before
+
+
+class _Part(codegen.JITCodeLibrary):
+    """A function that only compiled code calls: LLVM's IR for the entry points to link, without separate machine code."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0  # numba's value for "no wrapper for Python"
+
+    @property
+    def codegen(self):
+        return self  # only for the next method
+
+    def set_env(self, name: str, environment) -> None:
+        """No lookup of Python objects."""
+
+    def own_module(self):
+        """The function without its callees."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self):
+        """For callers that numba itself compiles: with all callees."""
+        return _link_all(self.own_module().clone(), self)
+
+
+def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
+    """The libraries that ``library`` calls, directly or through others without machine code."""
+    found = list(dict.fromkeys(library._linking_libraries))
+    for each in found:  # which grows meanwhile
+        if isinstance(each, _Part):
+            found += [further for further in each._linking_libraries if further not in found]
+    return found
+
+
+def _link_all(module, library: codegen.CodeLibrary):
+    """``module`` with all callees of ``library``."""
+    for each in linked(library):
+        module.link_in(each.own_module() if isinstance(each, _Part) else each._get_module_for_linking(), preserve=True)
+    return module
+
+
+class _Whole(_Part):
+    """An entry point with all callees, linked and optimised once: numba would repeat that at each level of calls."""
+
+    def finalize(self) -> None:
+        _link_all(self._final_module, self)
+        self._linking_libraries = []
+        # they have no other callers, so unused arguments, such as the strides of an array, can be dropped
+        for each in (*self._final_module.functions, *self._final_module.global_variables):
+            if not each.is_declaration and each.linkage in (llvm.Linkage.linkonce_odr, llvm.Linkage.common):
+                each.linkage = llvm.Linkage.internal
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = False  # packets are handled one by one
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
+        super().finalize()
+
+    def machine_code(self) -> bytes:
+        """An object file."""
+        self._ensure_finalized()
+        return self._codegen._tm.emit_object(self._final_module)
+
+    def calls(self) -> list[str]:
+        """Functions outside of it."""
+        self._ensure_finalized()
+        functions = (each for each in self._final_module.functions if each.is_declaration)
+        return sorted(each.name for each in functions if not each.name.startswith("llvm."))
+
+
+class _PartCompiler(numba.core.compiler.Compiler):
+    """numba's compiler. It would inline every callee of an inlined function; here each function states it."""
+
+    library: type[codegen.CodeLibrary] = _Part
+    inline = False
+    apart = False  # the array arguments do not overlap
+
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.state.flags.forceinline = self.inline
+        self.state.flags.noalias = self.apart
+
+    def compile_extra(self, function):
+        self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
+        return super().compile_extra(function)
+
+
+class _InlineCompiler(_PartCompiler):
+    inline = True
+
+
+class _ApartCompiler(_PartCompiler):
+    apart = True
+
+
+class _EntryCompiler(_ApartCompiler):
+    library = _Whole
+
+
+# no Python objects, no GIL, IEEE division
+_OPTIONS = {
+    "nopython": True,
+    "error_model": "numpy",
+    "nogil": True,
+    "_nrt": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+
+def _dispatcher(function: Callable, compiler: type[_PartCompiler]) -> CPUDispatcher:
+    return CPUDispatcher(function, targetoptions=_OPTIONS, pipeline_class=compiler)
+
+
+def part(function: Callable, *, inline: bool = False, apart: bool = False) -> CPUDispatcher:
+    """A function for compiled code to call; ``apart``: with array arguments that do not overlap."""
+    return _dispatcher(function, _InlineCompiler if inline else _ApartCompiler if apart else _PartCompiler)
+
+
+def compiled(function: Callable, args: tuple) -> tuple[str, list[str], bool, list[str], bytes]:
+    """The entry point for arguments of these types, as a `tcpfair.jit.Code` has it. Raises numba's errors."""
+    dispatcher = _dispatcher(function, _EntryCompiler)
+    dispatcher.compile(tuple(map(numba.typeof, args)))
+    [result] = dispatcher.overloads.values()
+    returned = result.signature.return_type
+    values = () if returned == types.none else returned if isinstance(returned, types.BaseTuple) else (returned,)
+    return (
+        result.fndesc.llvm_func_name,
+        [as_dtype(each).str for each in values],
+        isinstance(returned, types.BaseTuple),
+        result.library.calls(),
+        result.library.machine_code(),
+    )
+
+
+def add_functions() -> None:
+    """Make numba's own functions known to LLVM, for machine code that calls one."""
+    assert cpu_target.target_context
+
+
+def type_of_hint(outcome: bool) -> Any:
+    """The type of a function that returns its condition, with LLVM's hint for the likely outcome."""
+    word = cgutils.true_bit if outcome else cgutils.false_bit
+
+    @numba.extending.intrinsic
+    def expect(typingctx, condition):
+        def code(context, builder, signature, args):
+            kind = cgutils.ir.FunctionType(cgutils.bool_t, [cgutils.bool_t, cgutils.bool_t])
+            function = builder.module.declare_intrinsic("llvm.expect", [cgutils.bool_t], kind)
+            return builder.call(function, [args[0], word])
+
+        return numba.types.boolean(numba.types.boolean), code
+
+    cpu_target.typing_context.refresh()
+    return cpu_target.typing_context.resolve_value_type(expect)
