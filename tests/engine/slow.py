@@ -135,7 +135,7 @@ def covering(*levels: tuple, of: int = 2) -> list:
 def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict], dict]:
     """Flows and network, the same for the same number. Jitter keeps events of different flows apart.
 
-    ``with_stacks``: whole windows and Linux's timer too.
+    ``with_stacks``: whole windows, Linux's timer and CCID 2 of Linux 6 too.
     """
     draw = random.Random(number)
     is_two_way = draw.random() < 0.85
@@ -177,4 +177,7 @@ def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict],
     if is_two_way:
         buffer_pkts = draw.choice([draw.uniform(0.3, 2.5), draw.uniform(0.3, 2.5), draw.uniform(2.5, 50)])
         network |= two_way(draw.uniform(1e6, 15e6), buffer_pkts, draw.choice([40.0, 52.0, 300.0]))
+    for flow in flows:
+        if flow.get("stack") == "linux_6" and draw.random() < 0.5:
+            flow["cc"] = "ccid2"
     return flows, network

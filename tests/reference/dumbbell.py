@@ -1043,7 +1043,8 @@ class Sender:
     def _update_linux_ccid2(self, acked: int, new_losses: list[Packet]) -> None:
         """Linux 6.1, ccid2_hc_tx_packet_recv; its times are whole ticks."""
         self.phase = Phase.OPEN
-        self.cc.on_ack(self.window, acked=acked, acks=1, now=self.events.now_s)
+        if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
+            self.cc.on_ack(self.window, acked=acked, acks=1, now=self.events.now_s)
         self._adapt_ack_ratio()
         if any(math.floor(LINUX_HZ * packet.handed_s) >= self.last_reduction_tick for packet in new_losses):
             counted_acks = self.window.counted_acks
