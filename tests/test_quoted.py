@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.verdicts.claims.decision import verdict_text
+from tcpfair.verdicts.certainty import verdict_text
 from tests.verdicts import bundled
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,7 +21,7 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, digits
 from tcpfair.runs.ensemble import load as load_ensembles
-from tcpfair.verdicts.claims.decision import verdict_text
+from tcpfair.verdicts.certainty import verdict_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.report.words import percent
 

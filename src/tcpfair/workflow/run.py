@@ -26,6 +26,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import load_yaml, plain_yaml
 from tcpfair.runs import record, store
+from tcpfair.verdicts.certainty import verdict_text
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Pair, Plan, load_values, simulated_runs
@@ -400,8 +401,6 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
 
 def _conclusions(plan: Plan) -> list[str]:
     """A line for each paper with the conclusion of its abstract, the verdict and its certainty; none without a ledger."""
-    from tcpfair.verdicts.claims.decision import verdict_text  # imports pandas: not at start-up
-
     rows = _rows(plan.layout.ledger / "headlines.csv")
     return [f"{row['paper']:<10} {verdict_text(row)}: {row['says']}" for row in rows]
 

@@ -8,8 +8,8 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.papers.papers import load_models
+from tcpfair.verdicts.certainty import verdict_text
 from tcpfair.verdicts.claims import headlines
-from tcpfair.verdicts.claims.decision import verdict_text
 from tcpfair.verdicts.claims.headlines import HEADLINES, Headline, headline_table, verdict
 
 ROOT = repository_root()

@@ -206,28 +206,6 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
-def verdict_text(row: Mapping[str, Any]) -> str:
-    """``partly (98 % sure; its weakest clause in 77 % of the settings)``: of a row of the table of claims or headlines."""
-    if row["verdict"] == "not run":
-        return row["verdict"]  # the share of the settings is that of shipped ensembles
-    sure = certainty_text(
-        *(np.nan if row[name] == "" else float(row[name]) for name in ("certainty", "settings_share"))
-    )
-    return f"{row['verdict']} ({sure})" if sure else row["verdict"]
-
-
-def certainty_text(confidence: float, settings_share: float) -> str:
-    """``98 % sure; its weakest clause in 77 % of the settings``, without NaN.
-
-    These are the least confidence of a claim's clauses, and the least share of the settings of unstated parameters in which
-    one holds.
-    """
-    known = "over 99" if confidence >= 0.995 else f"{np.floor(100 * confidence):.0f}"
-    sure = "" if np.isnan(confidence) else f"{known} % sure"
-    share = "" if np.isnan(settings_share) else f"its weakest clause in {100 * settings_share:.0f} % of the settings"
-    return "; ".join(filter(None, [sure, share]))
-
-
 def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
     """Evidence as one line: exhibits, how many clauses hold, each clause in words, the runs."""
     n_held = sum(clause.outcome == HOLDS for clause in decided)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED, certainty_text
+from tcpfair.verdicts.certainty import certainty_text
+from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Chain, to
