@@ -167,8 +167,11 @@ def sum_of(values):
 
 def test_an_exception_of_compiled_code():
     assert at_most(2, 3) == 2
-    with pytest.raises(ValueError, match="too large"):
+    with pytest.raises(ValueError, match="too large") as told:
         at_most(4, 3)
+    assert told.value.args == ("too large", 3)
+    line = at_most.py_func.__code__.co_firstlineno + 3
+    assert told.value.__notes__ == [f'File "{__file__}", line {line}, in at_most']
 
 
 def test_compiled_code_runs_without_numba_but_for_functions_of_numba(tmp_path):

@@ -201,12 +201,15 @@ def _kind(value: Any) -> Any:
 
 
 def _raise(failure: int | None) -> None:
-    """The exception that compiled code raised: numba points to its class and arguments, pickled."""
+    """The exception that compiled code raised: numba points to its class, arguments and place, pickled."""
     if not failure:
         raise RuntimeError("compiled code failed")
     address, size = ctypes.c_void_p.from_address(failure), ctypes.c_int32.from_address(failure + 8)
-    error, args, _ = pickle.loads(ctypes.string_at(address.value, size.value))
-    raise error(*(args or ()))
+    error, args, place = pickle.loads(ctypes.string_at(address.value, size.value))
+    raised = error(*(args or ()))
+    if place:
+        raised.add_note('File "{1}", line {2}, in {0}'.format(*place))
+    raise raised
 
 
 class Entry:

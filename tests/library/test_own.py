@@ -119,7 +119,7 @@ def test_two_files_of_one_name_are_refused(tmp_path):
         simulate(*flows, **SHORT)
 
 
-@pytest.mark.slow  # compiles the engine twice
+@pytest.mark.slow  # compiles the engine five times
 def test_compiled_it_gives_the_same_bits_and_errors_name_the_line(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_CACHE", str(tmp_path / "cache"))
     copied = written(tmp_path, "copied.py", CUBIC.read_text())
@@ -132,6 +132,9 @@ def test_compiled_it_gives_the_same_bits_and_errors_name_the_line(tmp_path, monk
         shipped.but(flow(wrong, rtt_ms=40))
     written(tmp_path, "wrong.py", TOY.replace("decrease_to(f, 0.5)", "decrease_to(f, undefined)"))
     with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:[12][0-9]: [^\n]*undefined[^\n]*$"):
+        shipped.but(flow(wrong, rtt_ms=40))
+    written(tmp_path, "wrong.py", TOY.replace("decrease_to(f, 0.5)", 'raise ValueError("no window")'))
+    with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:2[0-9]: no window$"):
         shipped.but(flow(wrong, rtt_ms=40))
 
 

@@ -147,7 +147,7 @@ def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
     """The error in a user algorithm, with file and line if available."""
     if isinstance(error, InputError) or not own:
         return error if isinstance(error, InputError) else InputError(f"simulate: {type(error).__name__}: {error}")
-    text = str(error)
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     names = "|".join(re.escape(Path(path).name) for path in own)
     if isinstance(error, SyntaxError):
         return InputError(f"{error.filename}:{error.lineno}: {error.msg}")
