@@ -82,10 +82,13 @@ def exhibits(layout: Layout, papers: Collection[str], pictures: bool) -> None:
 
 
 def ledger(layout: Layout, papers: Collection[str]) -> None:
-    """Write the ledger from the tables of the other steps."""
+    """Judge the claims, and write the ledger from the tables of the other steps."""
     from tcpfair.verdicts import ledger as writer
 
-    writer.write_ledger(layout, Config(source=layout.source, papers=list(papers), only=[]))
+    config = Config(source=layout.source, papers=list(papers), only=[])
+    for paper in papers:
+        writer.write_judged(layout, config, paper)
+    writer.write_ledger(layout, config)
 
 
 STEPS = ("metrics", "placed", "exhibits", "ledger")

@@ -187,5 +187,5 @@ def test_a_damaged_engine_gives_the_same_bits(tmp_path):
         damage(chance.choice(files), chance)
         digest, said = run()
         assert digest == first[0]
-        assert len(said.splitlines()) == 1
-        assert run() == first
+        assert sum("compiled again" in line for line in said.splitlines()) == 1
+        assert run() == (first[0], "")
