@@ -100,6 +100,7 @@ def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], ow
                 kernel_name="python3",
                 cwd=source.parent,
                 progress_bar=False,
+                request_save_on_cell_execute=False,  # papermill writes the whole notebook twice per cell otherwise
                 **settings,
                 **({"skip_cells_with_tag": DERIVATION} if only else {}),
             )
