@@ -100,16 +100,16 @@ def test_random_damage_is_healed_with_one_line(seed, source, tmp_path, capsys):
 
 def test_a_damaged_cache_is_no_cache(source, tmp_path, capsys):
     loaded(source)(1)
-    assert jit.is_compiled(loaded(source))
+    assert loaded(source).is_compiled
     empty(next((tmp_path / "cache").iterdir()), random.Random(0))
-    assert not jit.is_compiled(loaded(source))
+    assert not loaded(source).is_compiled
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_another_source_in_the_same_folder_makes_it_stale(source):
     loaded(source)(1)
     source.with_name("constants.py").write_text("X = 1\n")
-    assert not jit.is_compiled(loaded(source))
+    assert not loaded(source).is_compiled
 
 
 def test_code_that_cannot_be_written_is_used_all_the_same(source, tmp_path, capsys):

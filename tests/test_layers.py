@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
     "compiler": set(),
-    "jit": {"compiler"},
+    "jit": {"compiler", "files"},
     "memory": set(),
     "cc": {"errors", "jit"},
     "engine": {*BASE, "jit", "cc"},

@@ -152,9 +152,9 @@ def compiled(function: Callable, args: tuple) -> tuple[str, list[str], bool, lis
     )
 
 
-def add_functions() -> None:
+def load_functions() -> None:
     """Make numba's own functions known to LLVM, for machine code that calls one."""
-    assert cpu_target.target_context
+    cpu_target.target_context.refresh()
 
 
 def type_of_hint(outcome: bool) -> Any:

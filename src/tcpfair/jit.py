@@ -33,6 +33,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from tcpfair.files.files import write_whole
+
 BASELINE_CPU = "x86-64-v2"
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -88,11 +90,8 @@ folder = _cache_folder(f"{os.environ.get('NUMBA_CPU_NAME', platform.machine())}-
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write ``content`` after its SHA-256, whole or not at all. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        file.write(hashlib.sha256(content).digest() + content)
-    Path(file.name).replace(path)
+    """Write ``content`` after its SHA-256. Raises OSError."""
+    write_whole(path, hashlib.sha256(content).digest() + content)
 
 
 def kept(path: Path) -> bytes | None:
@@ -140,7 +139,7 @@ class _Linked:
 
     def __init__(self, code: Code) -> None:
         if any(llvm.address_of_symbol(name) is None for name in code.calls):
-            importlib.import_module("tcpfair.compiler").add_functions()
+            importlib.import_module("tcpfair.compiler").load_functions()
         self._code = code
         values = [(f"f{k}", dtype) for k, dtype in enumerate(code.returns or [_NOTHING])]
         self._result = np.dtype(values, align=True)
@@ -229,13 +228,9 @@ class Entry:
         return self._linked[kinds](args)
 
     @property
-    def is_linked(self) -> bool:
-        """Whether this process has called it."""
-        return bool(self._linked)
-
-    def is_kept(self) -> bool:
-        """Whether the cache has it for arguments of any types."""
-        return any(kept(path) is not None for path in folder.glob(f"{self._name}-*.sealed"))
+    def is_compiled(self) -> bool:
+        """Whether this process has called it, or finds it undamaged in the cache, for arguments of any types."""
+        return bool(self._linked) or any(kept(path) is not None for path in folder.glob(f"{self._name}-*.sealed"))
 
     def _found(self, kinds: tuple) -> Code | None:
         content = kept(self._path(kinds)) if self._keeps else None
@@ -263,11 +258,6 @@ class Entry:
         for path in sorted(source.parent.glob("*.py")):
             sha.update(path.name.encode() + path.read_bytes())
         return f"{source.stem}.{self.py_func.__qualname__}-{sha.hexdigest()[:16]}"
-
-
-def is_compiled(entry: Callable) -> bool:
-    """Whether this process has compiled the entry point, or finds it undamaged in the cache; True in plain Python."""
-    return PLAIN or entry.is_linked or entry.is_kept()
 
 
 class Inner:

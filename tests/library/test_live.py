@@ -53,8 +53,10 @@ def test_what_is_in_the_cache_counts_whatever_the_dates_of_the_sources(ahead_s, 
     assert not live.is_compiled()
     assert simulate(1) == 2
     assert live.is_compiled()
-    assert not loaded(text).is_linked
+    again = loaded(text)
     assert live.is_compiled()
+    assert again(1) == 2
+    assert not again.compilations
     loaded(text.replace("+ 1", "+ 21"))
     assert not live.is_compiled()
 

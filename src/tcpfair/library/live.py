@@ -10,7 +10,6 @@ from tcpfair.engine import dumbbell
 from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.engine.loop import simulate
 from tcpfair.jit import PLAIN
-from tcpfair.jit import is_compiled as _is_compiled
 from tcpfair.papers.scenario import Scenario, make_scenario
 
 COMPILING_S = 30  # 15 to 40 on the machines that this was tried on
@@ -31,7 +30,7 @@ _SMALLEST = {
 
 def is_compiled() -> bool:
     """Whether this process has the compiled simulator, or finds it undamaged in the cache; True in plain Python."""
-    return _is_compiled(simulate)
+    return PLAIN or simulate.is_compiled
 
 
 def prepare(say: Callable[[str], None] = print) -> float:
