@@ -11,7 +11,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 import numba.extending
-from numba.core import cgutils, codegen, types
+from numba.core import cgutils, codegen, typed_passes, types, untyped_passes
+from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.np.numpy_support import as_dtype
 
@@ -87,6 +88,24 @@ class _Whole(_Part):
         return sorted(each.name for each in functions if not each.name.startswith("llvm."))
 
 
+# numba's passes without those for closures, contexts, literals and parallel loops, which compiled code does not have
+_PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    untyped_passes.DeadBranchPrune,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
 class _PartCompiler(numba.core.compiler.Compiler):
     """numba's compiler. It would inline every callee of an inlined function; here each function states it."""
 
@@ -98,6 +117,13 @@ class _PartCompiler(numba.core.compiler.Compiler):
         super().__init__(*args)
         self.state.flags.forceinline = self.inline
         self.state.flags.noalias = self.apart
+
+    def define_pipelines(self):
+        passes = PassManager("tcpfair")
+        for each in _PASSES:
+            passes.add_pass(each, each.__name__)
+        passes.finalize()
+        return [passes]
 
     def compile_extra(self, function):
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
