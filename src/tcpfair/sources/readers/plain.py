@@ -120,7 +120,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     and the field of trace.yaml for what cannot be inferred."""
     table, values, remarks = _load(path, said)
     many = []
-    for label, rows in values.groupby("flow", sort=False, observed=True):
+    for label, rows in values.groupby("flow", sort=False):
         with located(f"flow {label!r}"):
             many += _flow(path, str(label), rows, table, said, remarks)
     if not many:
@@ -149,32 +149,26 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
         )
     table = columns.choose(names, said)
     parts: list[pd.DataFrame] = []
-    labels: dict[str, int] = {}
-    rows = 0
-    first_words: dict[tuple[str, str], str] = {}
     for piece in pieces(table):
-        if not rows:
+        if not parts:
             _refuse_sum(piece, table)
-        long = _long(piece, table)
-        _refuse_merged(piece, long, table, first_words)
-        rows += len(long)
-        readings.refuse_more(rows, readings.MAX_READINGS, "readings; give longer intervals, or parts")
-        codes, new = pd.factorize(long["flow"])
-        long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
-        parts.append(long)
-    if not rows:
+        parts.append(_long(piece, table))
+        readings.refuse_more(
+            sum(map(len, parts)), readings.MAX_READINGS, "readings; give longer intervals, or parts"
+        )
+    if not parts:
         raise InputError("no rows below the header; give the whole table")
     values = pd.concat(parts, ignore_index=True)
-    parts.clear()
-    values["flow"] = pd.Categorical.from_codes(values["flow"].to_numpy(), list(labels))
+    _refuse_merged(values, table)
     remarks = [f"columns not used: {', '.join(table.unused[:20])}"] if table.unused else []
     return table, _in_units(values, table, said, remarks), remarks
 
 
 def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """Rows of a piece with a column for each quantity."""
+    """Rows of a piece with a column for each quantity and, in brackets, each that may distinguish flows."""
     line, time = piece.index.to_numpy(dtype=np.int32), piece[table.time.name].to_numpy()
     quantities = dict.fromkeys(column.quantity for column in table.columns)
+    doubtful = {f"({name})": piece[name].astype(str).str.strip().to_numpy() for name in table.doubtful}
     parts = []
     for label, of in table.of_flows.items():
         flows = pd.Series(label or "flow1", piece.index)
@@ -183,26 +177,17 @@ def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
             is_odd = (flows == "") | (flows.str.len() > MAX_NAME)
             refuse_first(is_odd, "{}: line {} names no flow; give each row one", table.flow.name, line)
         own = {each: piece[of[each].name].to_numpy() if each in of else np.nan for each in quantities}
-        parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own}))
+        parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own, **doubtful}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _refuse_merged(
-    piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str]
-) -> None:
-    """Refuse an unread column that has the name of a label and changes within a flow: rows of several would become one.
-
-    ``first_words`` stores its first value by column and flow, across pieces.
-    """
+def _refuse_merged(values: pd.DataFrame, table: Table) -> None:
+    """Refuse an unread column that has the name of a label and changes within a flow: rows of several would become one."""
     for name in table.doubtful:
-        words = piece[name].astype(str).str.strip().to_numpy()
-        for label, rows in long.groupby("flow", sort=False)["line"]:
-            of_flow = words[np.searchsorted(piece.index.to_numpy(), rows.to_numpy())]
-            first = first_words.setdefault((name, str(label)), of_flow[0])
-            other = next((word for word in of_flow if word != first), None)
-            if other is None:
+        for words in values.groupby("flow", sort=False)[f"({name})"].unique():
+            if len(words) == 1:
                 continue
-            told, ignore = f"({first[:40]!r}, {other[:40]!r})", f"`columns: {{ignore: [{name}]}}`"
+            told, ignore = f"({words[0][:40]!r}, {words[1][:40]!r})", f"`columns: {{ignore: [{name}]}}`"
             if table.flow or "" not in table.of_flows:
                 raise InputError(
                     f"{name!r} changes within a flow {told}; give the rows of one run and direction, or write {ignore} in "
@@ -279,7 +264,7 @@ def _time_unit(values: pd.DataFrame, name: str) -> str:
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
-    spacing = values.groupby("flow", sort=False, observed=True)["time"].diff()
+    spacing = values.groupby("flow", sort=False)["time"].diff()
     usual = float(spacing[spacing > 0].median())
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
@@ -293,9 +278,9 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
-    labels = values["flow"].cat.codes.to_numpy()
+    labels, names = pd.factorize(values["flow"])
     say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
-    readings.refuse_more(len(values["flow"].cat.categories), readings.MAX_FLOWS, f"flows; {say}")
+    readings.refuse_more(len(names), readings.MAX_FLOWS, f"flows; {say}")
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
     for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
@@ -313,7 +298,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
 
 def _rate_unit(values: pd.DataFrame) -> str | None:
     """The one unit of rates with which they agree with the bytes."""
-    by_flow = values.groupby("flow", sort=False, observed=True)
+    by_flow = values.groupby("flow", sort=False)
     counted = by_flow["total_bytes"].diff() if "total_bytes" in values else values.get("bytes")
     if counted is None:
         return None
