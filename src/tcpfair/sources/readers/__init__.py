@@ -54,11 +54,7 @@ def read_any(path: Path) -> Trace:
 
 
 def observe(path: Path, said: Sidecar) -> Observed:
-    """The recording in a file or in all files of a folder.
-
-    Raises InputError when ``path`` does not exist; when no reader recognises a file; when files have several formats
-    and ``format`` of trace.yaml does not select one; and the errors of readers.
-    """
+    """The recording in a file or in all files of a folder."""
     by_tool = _by_tool(path, said)
     found = merged(by_tool) if len(by_tool) > 1 else next(iter(by_tool.values()))
     return replace(

@@ -71,10 +71,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows but those of ACKs, each with one interval.
-
-    Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
-    """
+    """All flows but those of ACKs, each with one interval."""
     stats, classified, probes = _document(path)
     ends: dict[int, _Ends] = {}
     rows: dict[int, dict[str, float]] = {}

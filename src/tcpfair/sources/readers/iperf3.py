@@ -57,11 +57,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows in ``path``.
-
-    Raises InputError, naming file and field, when the file is damaged, truncated or not a report; when a test was
-    interrupted or reports an error (see the top of this file); and when its fields contradict each other.
-    """
+    """All flows in ``path``."""
     tests, remarks = _tests(path)
     flows: list[ObservedFlow] = []
     n_flows = sum(len(test.streams) for test in tests)

@@ -221,10 +221,7 @@ class Report:
 
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line.
-
-    Raises InputError when the file cannot be read completely, or has other content.
-    """
+    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line."""
     text = read_text(path, MAX_JSON_BYTES).removeprefix("\ufeff")
     decoder = json.JSONDecoder()
     place, line, counted = 0, 1, 0
@@ -301,10 +298,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
 
 
 def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> None:
-    """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes.
-
-    Raises InputError.
-    """
+    """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes."""
     before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
     refuse_first(

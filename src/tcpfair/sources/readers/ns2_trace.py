@@ -75,10 +75,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows of a trace, or of the traces of one simulation in a folder.
-
-    Raises InputError naming file and line for truncated, out-of-range or unordered content, and without arriving data.
-    """
+    """All flows of a trace, or of the traces of one simulation in a folder."""
     files = [file for file in _files(path) if _kind(file)] if path.is_dir() else [path]
     if sum(_kind(file) == "events" for file in files) > 1:
         raise InputError("several files of events; give those of one simulation")

@@ -15,8 +15,8 @@ Long form has a row for each flow and time, wide form a column for each flow (``
 - A table without a header (``.data`` of ns-3's examples) has columns 1, 2, ..., which trace.yaml must name. "Attaching
   N probes..." of bpftrace and lines with # may come first.
 
-Ambiguous names and numbers are refused, with the line of trace.yaml that decides them. CSV is read in pieces and
-Parquet by row groups, of both only the columns that are used; up to three million readings.
+Ambiguous names and numbers are refused, with the line of trace.yaml that decides them. CSV is read in pieces, of CSV
+and Parquet only the columns that are used; up to three million readings.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from tcpfair.sources.readers.text import (
     head_bytes,
     located,
     naming_file,
+    pieces,
     read_bytes,
     refuse_first,
     table_of,
-    whole_lines,
     without_blank,
 )
 
@@ -83,8 +83,9 @@ SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
 TIMED = ["time", "line", "flow"]
+TOO_MANY = "readings; give longer intervals, or parts"
 _BLOCK_BYTES = 1 << 22
-_PARQUET_ROWS = 1 << 18
+
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
 
 
@@ -140,7 +141,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """The columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
-    names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
+    names, rows_of = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
     readings.refuse_more(len(names), MAX_COLUMNS, "columns")
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
@@ -149,13 +150,11 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
         )
     table = columns.choose(names, said)
     parts: list[pd.DataFrame] = []
-    for piece in pieces(table):
+    for piece in rows_of(table):
         if not parts:
             _refuse_sum(piece, table)
         parts.append(_long(piece, table))
-        readings.refuse_more(
-            sum(map(len, parts)), readings.MAX_READINGS, "readings; give longer intervals, or parts"
-        )
+        readings.refuse_more(sum(map(len, parts)), readings.MAX_READINGS, TOO_MANY)
     if not parts:
         raise InputError("no rows below the header; give the whole table")
     values = pd.concat(parts, ignore_index=True)
@@ -459,18 +458,15 @@ def _parquet(path: Path) -> tuple[list[str], Pieces]:
     if not 0 < file.metadata.num_rows <= readings.MAX_READINGS:
         raise InputError(f"{file.metadata.num_rows} rows; a table has 1 to {readings.MAX_READINGS}")
 
-    def pieces(table: Table) -> Iterator[pd.DataFrame]:
-        at = 2
+    def rows_of(table: Table) -> Iterator[pd.DataFrame]:
+        readings.refuse_more(file.metadata.num_rows * len(table.of_flows), readings.MAX_READINGS, TOO_MANY)
         with _whole_parquet():
-            for batch in file.iter_batches(_PARQUET_ROWS, columns=[*table.numbers, *table.texts]):
-                numbers = {name: _numbers(batch.column(name), name) for name in table.numbers}
-                texts = {
-                    name: ["" if x is None else str(x) for x in batch.column(name).to_pylist()] for name in table.texts
-                }
-                yield pd.DataFrame({**numbers, **texts}).set_axis(np.arange(at, at + len(batch)))
-                at += len(batch)
+            rows = file.read([*table.numbers, *table.texts])
+            values = {name: _numbers(rows[name], name) for name in table.numbers}
+            values |= {name: ["" if x is None else str(x) for x in rows[name].to_pylist()] for name in table.texts}
+        yield pd.DataFrame(values).set_axis(np.arange(2, 2 + len(rows)))
 
-    return file.schema_arrow.names, pieces
+    return file.schema_arrow.names, rows_of
 
 
 @contextmanager
@@ -484,11 +480,11 @@ def _whole_parquet() -> Iterator[None]:
         raise InputError(f"damaged Parquet ({reason}); copy the file again") from None
 
 
-def _numbers(column: pa.Array, name: str) -> np.ndarray:
+def _numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
     if pa.types.is_timestamp(column.type):
-        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False) / 1e9
+        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy() / 1e9
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return column.cast(pa.float64(), safe=False).to_numpy()
     raise InputError(f"{name}: holds {column.type}; give numbers")
 
 
@@ -537,9 +533,9 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
     if len(names) < 2:
         raise InputError("no header; the first line must name the columns, such as time_s,flow,bytes")
 
-    def pieces(table: Table) -> Iterator[pd.DataFrame]:
+    def rows_of(table: Table) -> Iterator[pd.DataFrame]:
         decimal = "."
-        for lines, block in whole_lines(path, _BLOCK_BYTES):
+        for lines, block in pieces(path, _BLOCK_BYTES, may_lack_end=True):
             if lines[0] == 1:
                 lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
@@ -550,7 +546,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
             if len(lines):
                 yield _rows(block, lines, names, "," if delimiter == SPACES else delimiter, decimal, table)
 
-    return names, pieces
+    return names, rows_of
 
 
 def _rows(

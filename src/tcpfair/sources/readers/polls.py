@@ -253,7 +253,7 @@ class PollStore:
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
         """Append rows: arrays of one length in the columns `STORED`; a missing one is 0, which means not shown.
 
-        ``cc`` has names. Raises InputError for too many of them.
+        ``cc`` has names.
         """
         rows = {name: columns[name] if name in columns else np.zeros(len(columns["socket"])) for name in STORED}
         codes, names = pd.factorize(rows["cc"])
@@ -323,10 +323,7 @@ States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state, from the
 
 
 def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> list[ObservedFlow]:
-    """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
-
-    Raises InputError for counters that run backwards, an algorithm that changes, or a single poll.
-    """
+    """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled."""
     store.thin()
     of_socket = store.table().groupby("socket")
     first, last, counts = of_socket.first(), of_socket.last(), of_socket.size()

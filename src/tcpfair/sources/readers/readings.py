@@ -64,8 +64,6 @@ def flow_of(
     """The flow of (times, running totals), with its windows on the same clock and further ``known`` fields.
 
     Times that can only be a wall clock count from the first of them; the smallest RTT is that of the windows.
-
-    Raises InputError for more than a day, and for too many bytes.
     """
     times_s, total_bytes = readings
     check_span(times_s[0], times_s[-1])

@@ -74,11 +74,7 @@ def _header(path: Path) -> list[str]:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
-
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
-    no kernel writes, and for a clock or counter that runs backwards.
-    """
+    """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some."""
     store = _stored(path)
     return polled.observed(NAME, store, polled.candidates(store, said), said, "poll while the flows run")
 
@@ -119,11 +115,7 @@ def _socket(row: dict[str, str | int]) -> Socket:
 
 
 def read_polls(path: Path) -> pd.DataFrame:
-    """The polls of the data connection in the columns of `COLUMNS`, t increasing.
-
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
-    no kernel writes, and for a clock or counter that runs backwards.
-    """
+    """The polls of the data connection in the columns of `COLUMNS`, t increasing."""
     table = read_csv(path, COLUMNS)
     acked_bytes = table.groupby("sport")["bytes_acked"].last()
     polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])
