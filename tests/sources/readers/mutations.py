@@ -319,7 +319,6 @@ def assert_sound(observed: Observed, where: str) -> None:
         table = observed.link.table
         assert list(table.columns) == LINK, f"{where}: link: {list(table.columns)}"
         _assert_sound_table(table, f"{where}: link")
-        assert set(table["direction"]) <= {"forward", "reverse"}, f"{where}: link: direction"
 
 
 def _assert_sound_flow(flow: ObservedFlow, where: str) -> None:
@@ -354,7 +353,7 @@ def _assert_sound_table(table: pd.DataFrame, where: str) -> None:
         return
     times_s = table["t_s"].to_numpy(float)
     assert np.isfinite(times_s).all() and (np.diff(times_s) >= 0).all(), f"{where}: t_s"
-    for name in table.columns.drop(["t_s", "kind", "direction"], errors="ignore"):
+    for name in table.columns.drop(["t_s", "kind"], errors="ignore"):
         values = table[name].to_numpy(float)
         known = values[~np.isnan(values)]
         if name == "ssthresh_pkts":

@@ -304,12 +304,9 @@ def _link(observed: Observed, placed: Sequence[_Placed], edges_s: Floats) -> pd.
     timed = next((one for one in placed if one.flow.clock_s is not None), None)
     shift_s = 0.0 if link.clock_s is None or timed is None else link.clock_s - timed.flow.clock_s + timed.shift_s
     tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples without polls are omitted
-    parts = []
-    for direction, rows in link.table.groupby("direction", sort=True):
-        at_s = rows["t_s"].to_numpy() + shift_s
-        covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
-        parts.append(link_of(rows.assign(t_s=at_s), covered_s).assign(direction=direction))
-    return pd.concat(parts, ignore_index=True)
+    at_s = link.table["t_s"].to_numpy() + shift_s
+    covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
+    return link_of(link.table.assign(t_s=at_s), covered_s)
 
 
 def link_of(polls: pd.DataFrame, edges_s: Floats) -> pd.DataFrame:

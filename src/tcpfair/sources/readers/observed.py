@@ -31,13 +31,12 @@ CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,16}")  # of an algorithm: TCP_CA_NAME_MAX
 
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, except the queue
+LINK = ["t_s", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, except the queue
 
 
 def none_of(columns: list[str]) -> pd.DataFrame:
-    """A table of `WINDOWS`, `EVENTS` or `LINK` without rows."""
-    texts = ("kind", "direction")
-    return pd.DataFrame({name: pd.Series(dtype="object" if name in texts else "float64") for name in columns})
+    """A table of `WINDOWS` or `EVENTS` without rows."""
+    return pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in columns})
 
 
 def end_of(text: str) -> str:
@@ -86,7 +85,7 @@ class ObservedFlow:
 
 @dataclass(frozen=True)
 class ObservedLink:
-    """Polls of the bottleneck in the columns `LINK`, on a separate clock."""
+    """Polls of the bottleneck, forward, in the columns `LINK`, on a separate clock."""
 
     table: pd.DataFrame
     clock_s: float | None = None

@@ -82,7 +82,7 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
 SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
-TIMED = ["time", "line", "flow"]
+
 TOO_MANY = "readings; give longer intervals, or parts"
 _BLOCK_BYTES = 1 << 22
 
@@ -277,22 +277,17 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
-    labels, names = pd.factorize(values["flow"])
     say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
-    readings.refuse_more(len(names), readings.MAX_FLOWS, f"flows; {say}")
-    order = np.argsort(labels, kind="stable")
-    step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
-    for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
-        (_, early_s, early, _), (_, late_s, late, flow) = values[TIMED].iloc[order[i : i + 2]].itertuples(name=None)
-        if early_s == late_s:
-            raise InputError(f"flow {flow!r} has time {late_s:.9g} in lines {early} and {late}; give each time once")
-        back = f"goes back from {early_s:.9g} to {late_s:.9g} s in line {late} (flow {flow!r})"
-        raise InputError(f"{back}; give the rows in order of time, of one recording")
-    if said.interval_s and same_flow.any():
-        usual_s = float(np.median(step_s[same_flow]))
-        if not 0.02 < usual_s / said.interval_s < 50:
-            stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
-            raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
+    readings.refuse_more(values["flow"].nunique(), readings.MAX_FLOWS, f"flows; {say}")
+    before = values.groupby("flow", sort=False)[["time", "line"]].shift()
+    step_s, flow = values["time"] - before["time"], values["flow"]
+    says = "flow {!r} has time {:.9g} in lines {:.0f} and {}; give each time once"
+    refuse_first(step_s == 0, says, flow, t_s, before["line"], line)
+    says = "goes back from {:.9g} to {:.9g} s in line {} (flow {!r}); give the rows in order of time, of one recording"
+    refuse_first(step_s < 0, says, before["time"], t_s, line, flow)
+    if said.interval_s and not 0.02 < (usual_s := float(step_s.median())) / said.interval_s < 50:
+        stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
+        raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
 
 def _rate_unit(values: pd.DataFrame) -> str | None:

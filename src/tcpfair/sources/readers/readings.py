@@ -156,7 +156,7 @@ def link_table(changes: pd.DataFrame, bins: int) -> pd.DataFrame:
     totals = changes.groupby("bin")[kinds].sum().reindex(range(bins), fill_value=0).cumsum().astype(np.float64)
     totals.columns = ["forwarded_bytes", "dropped_pkts", "queue_pkts"]
     totals["queue_pkts"] = totals["queue_pkts"].clip(lower=0.0)
-    return totals.reset_index(drop=True).assign(t_s=(np.arange(bins) + 1) * LINK_BIN_S, direction="forward")[LINK]
+    return totals.reset_index(drop=True).assign(t_s=(np.arange(bins) + 1) * LINK_BIN_S)[LINK]
 
 
 def bins_of(t_s: np.ndarray) -> np.ndarray:

@@ -220,7 +220,6 @@ def _link(path: Path, meta: Meta) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "t_s": _run_time_s(queue, meta),
-            "direction": "forward",
             "forwarded_bytes": queue["bytes"],
             "dropped_pkts": queue["drops"],
             "queue_pkts": queue["backlog"] / meta.queued_bytes,
