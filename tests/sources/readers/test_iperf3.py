@@ -424,7 +424,7 @@ def test_what_is_damaged_is_refused(refused, path, change, says):
     ("path", "says"),
     [
         (P2, r"recording#3: the same flow as recording#1 \(192"),
-        (SAMPLE, r"recording#2: the same flow as recording#1 \(.* port 60410"),
+        (SAMPLE, r"recording#2: the same flow as recording#1 \(.*:60410"),
     ],
 )
 def test_a_test_that_occurs_twice_in_a_file_is_refused(tmp_path, path, says):

@@ -101,19 +101,9 @@ class _Ends(_Element):
     protocol: between(int, 0, 255) = 0
 
     @property
-    def source(self) -> str:
-        """Address and port of the sender."""
-        return f"{self.source_address}:{self.source_port}"
-
-    @property
-    def destination(self) -> str:
-        """Address and port of the receiver."""
-        return f"{self.destination_address}:{self.destination_port}"
-
-    @property
-    def name(self) -> str:
-        """Name of the flow."""
-        return f"{self.source}>{self.destination}"
+    def places(self) -> tuple[str, str]:
+        """Address and port of the sender, and of the receiver."""
+        return f"{self.source_address}:{self.source_port}", f"{self.destination_address}:{self.destination_port}"
 
 
 def sniff(path: Path) -> bool:
@@ -130,7 +120,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     for number, row in rows.items():
         if row.rx_packets:
             _check(f"flow {number}", row, stats[number], probes.get(number, set()))
-    by_ends = {(end.source, end.destination, end.protocol): number for number, end in ends.items()}
+    by_ends = {(*end.places, end.protocol): number for number, end in ends.items()}
     if len(by_ends) < len(ends):
         raise InputError("two flows have the same addresses and ports; give the file as ns-3 wrote it")
     end_s = max((row.time_last_rx_packet for row in rows.values() if row.rx_packets), default=0.0)
@@ -142,13 +132,13 @@ def read(path: Path, said: Sidecar) -> Observed:
     ]
     for number, row in rows.items():
         end = ends.get(number)
-        name = end.name if end else f"flow {number}"
-        back = by_ends.get((end.destination, end.source, end.protocol)) if end else None
+        name = ">".join(end.places) if end else f"flow {number}"
+        back = by_ends.get((*end.places[::-1], end.protocol)) if end else None
         of_back = rows.get(back)
         start_s, stop_s = row.time_first_tx_packet, row.time_last_rx_packet
         is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row.rx_packets < payload.get(back, 0.0)
         if row.rx_packets and is_of_acks:
-            remarks.append(f"{name}: skipped, the ACKs of {ends[back].name}")
+            remarks.append(f"{name}: skipped, the ACKs of {'>'.join(end.places[::-1])}")
             continue
         if payload[number] <= 0 or stop_s <= start_s:
             remarks.append(f"{name}: skipped, no packet arrives")
