@@ -32,18 +32,16 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
-from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, uncounted_bytes
+from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, objects, uncounted_bytes
 from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, json_objects, lines, located, naming_file, refusing, validated
+from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing, validated
 
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-
 STALLED = 1.5  # intervals this many times as long as the others give a remark
-BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # added by a shell when errors go to the same file
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
@@ -131,7 +129,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     remarks: list[str] = []
     streamed: dict[str, Any] | None = None
     was_streamed = False  # the last one
-    for line, values in json_objects(path, BESIDE):
+    for line, values in objects(path):
         where = f"line {line}"
         if len(reports) > MAX_FLOWS or len(remarks) > MAX_FLOWS:
             raise InputError(f"{where}: more than {MAX_FLOWS} tests or messages; give the log in parts")

@@ -9,10 +9,13 @@ both ends; otherwise the names are literal. A report that was interrupted may re
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,7 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.readings import MAX_SPAN_S
-from tcpfair.sources.readers.text import between, located, refuse_first, refusing
+from tcpfair.sources.readers.text import between, decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
@@ -33,7 +36,9 @@ SAME_S = 0.01  # two ways to count one interval
 # counted at the end but in no interval: the last partial one
 BLOCKS_UNCOUNTED = 4
 DEFAULT_BLOCK_BYTES = 131_072
-
+MAX_JSON_BYTES = 120_000_000  # as objects it takes five times as much; a day of one stream in seconds has 80 MB
+_SPACE = re.compile(r"\s*")
+_BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # added by a shell when errors go to the same file
 UDP = "udp"  # instead of a congestion control, which UDP lacks
 
 Seconds = between(float, 0, MAX_SPAN_S)
@@ -213,6 +218,24 @@ class Report:
             return UDP
         from_client = stream.sends == self.is_client
         return self.receiver_cc if self.is_bidir and from_client else self.sender_cc
+
+
+def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line."""
+    text = read_text(path, MAX_JSON_BYTES).removeprefix("\ufeff")
+    decoder = json.JSONDecoder()
+    place, line, counted = 0, 1, 0
+    while (begin := _SPACE.match(text, place).end()) < len(text):
+        line, counted = line + text.count("\n", counted, begin), begin
+        if text.startswith(_BESIDE, begin):
+            place = text.find("\n", begin) + 1 or len(text)
+            yield line, text[begin:place].strip()
+            continue
+        with decoding_json(path):
+            values, place = decoder.raw_decode(text, begin)
+        if not isinstance(values, dict):
+            raise InputError(f"line {line}: must be a JSON object; give a report of iperf3 --json")
+        yield line, values
 
 
 def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
@@ -527,3 +550,4 @@ def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
         yield f"rtt: {rtts.max():.0f} us is above max_rtt {most} us of end.streams"
     if 0 < most_cwnd < largest:
         yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {most_cwnd} of end.streams"
+

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, json_objects, lines, located, naming_file
+from tcpfair.sources.readers.text import head, lines, located, naming_file, read_json
 from tcpfair.units import BITS_PER_BYTE
 
 NAME = "patterns"
@@ -176,15 +175,15 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
 
 
 def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]]]:
-    """JSON objects: those of the lists of a single one that the pattern names, else all of a sequence."""
-    sequence = ((f"line {line}", record) for line, record in json_objects(path, parse_constant=_no_constant))
-    first, second = next(sequence, ("", {})), next(sequence, None)
-    whole = first[1]
-    if second:
-        context = whole if pattern.deltas or pattern.events else {}
-        records = chain(() if context else [first], [second], sequence)
-        yield from _timed(records, _field(context, "trace") or context, pattern)
+    """JSON objects: those of the lists that the pattern names, else one of each line."""
+    start = head(path).lstrip("\ufeff \t\r\n")
+    first = start.lstrip("\x1e").partition("\n")[0].strip()
+    if start.startswith("\x1e") or (first.endswith("}") and _is_json(first) and len(start) > len(first) + 2):
+        sequence = _sequence(path)
+        context = next(sequence, ("", {}))[1] if pattern.deltas or pattern.events else {}
+        yield from _timed(sequence, _field(context, "trace") or context, pattern)
         return
+    whole = read_json(path, _no_constant)
     for name in pattern.each:
         listed = _field(whole, name)
         for number, item in enumerate(listed if isinstance(listed, list) else []):
@@ -205,6 +204,20 @@ def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]
             yield from _timed(of_events, item, pattern)
 
 
+def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(lines(path), start=1):
+        text = line.strip("\x1e \t\r\ufeff")
+        if not text:
+            continue
+        try:
+            record = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"line {number}: not a whole JSON object; give the whole file") from None
+        if not isinstance(record, dict):
+            raise InputError(f"line {number}: must be a JSON object; give the file as it was written")
+        yield f"line {number}", record
+
+
 def _timed(
     records: Iterator[tuple[str, dict[str, Any]]], context: dict[str, Any], pattern: Pattern
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -221,6 +234,14 @@ def _timed(
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _field(record: Any, place: str) -> Any:

@@ -37,16 +37,12 @@ if TYPE_CHECKING:
 HEAD_BYTES = 65_536
 # limit of files read at once, such as JSON: an iperf3 report of a day has 100 MB; limits compression bombs
 MAX_WHOLE_BYTES = 256_000_000
-MAX_JSON_BYTES = (
-    120_000_000  # as objects it takes five times as much; a day of one stream of iperf3 in seconds has 80 MB
-)
 MAX_LINE_BYTES = 1_000_000
 MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
 # a log of identical polls packs to a hundredth; more than this is only repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
 _BLANK = re.compile(rb"(?:\A|\n)[ \t]*\n")
-_BETWEEN_OBJECTS = re.compile(r"[\s\x1e\ufeff]*")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -228,36 +224,17 @@ def decoding_json(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: not JSON that any tool writes; give the whole file") from None
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A file with one JSON object; InputError when it is damaged or has other content."""
+def read_json(path: Path, parse_constant: Callable[[str], float] | None = None) -> dict[str, Any]:
+    """A file with one JSON object; InputError when it is damaged or has other content.
+
+    ``parse_constant`` is given NaN and Infinity and may raise ValueError.
+    """
     text = read_text(path)
     with decoding_json(path):
-        values = json.loads(text)
+        values = json.loads(text, parse_constant=parse_constant)
     if not isinstance(values, dict):
         raise InputError(f"{path}: must hold one JSON object")
     return values
-
-
-def json_objects(
-    path: Path, messages: tuple[str, ...] = (), parse_constant: Callable[[str], float] | None = None
-) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The consecutive JSON objects of a file, and lines between them that begin as ``messages``, each with its line.
-
-    Objects may be separated as in RFC 7464. ``parse_constant`` is given NaN and Infinity and may raise ValueError.
-    """
-    text, decoder = read_text(path, MAX_JSON_BYTES), json.JSONDecoder(parse_constant=parse_constant)
-    place, line, counted = 0, 1, 0
-    while (begin := _BETWEEN_OBJECTS.match(text, place).end()) < len(text):
-        line, counted = line + text.count("\n", counted, begin), begin
-        if messages and text.startswith(messages, begin):
-            place = text.find("\n", begin) + 1 or len(text)
-            yield line, text[begin:place].strip()
-            continue
-        with decoding_json(path):
-            values, place = decoder.raw_decode(text, begin)
-        if not isinstance(values, dict):
-            raise InputError(f"{path}: line {line}: must be a JSON object; give the file as its tool wrote it")
-        yield line, values
 
 
 def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.DataFrame:
