@@ -63,7 +63,13 @@ def mutated(data: bytes, seed: int) -> Mutation:
     chance = random.Random(seed)
     is_text = b"\x00" not in data[:4096]
     kind = chance.choice(TEXT_KINDS if is_text else BINARY_KINDS)
-    changed, start, stop = _damage(kind, data, chance)
+    if not data:
+        return Mutation(kind, data)
+    if kind.endswith(" ends"):
+        changed, start, stop = data.replace(b"\n", {"windows": b"\r\n", "old": b"\r"}[kind.split()[0]]), 0, 0
+    else:
+        start, stop, new = _damage(kind, data, chance)
+        changed, stop = data[:start] + new + data[stop:], min(stop, len(data))
     numbers = _numbers(data, start, stop) + _numbers(changed, start, stop + len(changed) - len(data)) if is_text else ()
     return Mutation(kind, changed, numbers)
 
@@ -82,29 +88,16 @@ BINARY_KINDS = (
 )
 
 
-def _damage(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
-    """Content with damage of a kind, and from where to where of the old content it was done."""
-    if not data:
-        return data, 0, 0
-    if kind.endswith(" ends"):
-        return data.replace(b"\n", {"windows": b"\r\n", "old": b"\r"}[kind.split()[0]]), 0, 0
-    at = chance.randrange(len(data))
-    size = chance.choice((1, 1, 2, 4, 16, 64))
+def _damage(kind: str, data: bytes, chance: random.Random) -> tuple[int, int, bytes]:
+    """From where to where of the content what is put."""
+    at, size, end = chance.randrange(len(data)), chance.choice((1, 1, 2, 4, 16, 64)), len(data)
     if kind in ("number", "scale"):
-        start, stop, new = _other_number(kind, data, chance)
-    elif "token" in kind or "line" in kind:
-        start, stop, new = _other_parts(kind, data, chance)
-    elif kind == "swap spans":
-        start = chance.randrange(len(data))
-        start, stop, new = _swapped(data, (at, at + size), (start, start + size))
-    else:
-        start, stop, new = _other_bytes(kind, data, chance, at, size)
-    return data[:start] + new + data[stop:], start, min(stop, len(data))
-
-
-def _other_bytes(kind: str, data: bytes, chance: random.Random, at: int, size: int) -> tuple[int, int, bytes]:
-    """From where to where what is put."""
-    end = len(data)
+        return _other_number(kind, data, chance)
+    if "token" in kind or "line" in kind:
+        return _other_parts(kind, data, chance)
+    if kind == "swap spans":
+        start = chance.randrange(end)
+        return _swapped(data, (at, at + size), (start, start + size))
     if kind == "word":
         width, order = chance.choice((2, 4, 8)), chance.choice(("little", "big"))
         return at, at + width, (chance.choice(WORDS) % (1 << 8 * width)).to_bytes(width, order)
@@ -319,7 +312,6 @@ def assert_sound(observed: Observed, where: str) -> None:
         table = observed.link.table
         assert list(table.columns) == LINK, f"{where}: link: {list(table.columns)}"
         _assert_sound_table(table, f"{where}: link")
-        assert set(table["direction"]) <= {"forward", "reverse"}, f"{where}: link: direction"
 
 
 def _assert_sound_flow(flow: ObservedFlow, where: str) -> None:
@@ -354,7 +346,7 @@ def _assert_sound_table(table: pd.DataFrame, where: str) -> None:
         return
     times_s = table["t_s"].to_numpy(float)
     assert np.isfinite(times_s).all() and (np.diff(times_s) >= 0).all(), f"{where}: t_s"
-    for name in table.columns.drop(["t_s", "kind", "direction"], errors="ignore"):
+    for name in table.columns.drop(["t_s", "kind"], errors="ignore"):
         values = table[name].to_numpy(float)
         known = values[~np.isnan(values)]
         if name == "ssthresh_pkts":

@@ -88,7 +88,7 @@ def test_gaps_are_marked_and_told():
 
 
 def test_link_is_on_the_flows_clock():
-    polls = pd.DataFrame([[t, "forward", 100.0 * t, t // 5, t % 3] for t in range(25)], columns=LINK)
+    polls = pd.DataFrame([[t, 100.0 * t, t // 5, t % 3] for t in range(25)], columns=LINK)
     run = made(clocked("a", 1000.0), link=ObservedLink(polls, clock_s=998.0))
     assert run.link["forwarded_bytes"].tolist() == [100] * 20
     # its counter rises from 0.4 at 2 s to 4 at 22 s, of which each interval is rounded

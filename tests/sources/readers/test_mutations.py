@@ -53,12 +53,6 @@ def test_damage_is_the_same_for_a_seed_and_of_every_kind():
     assert all(isinstance(mutated(b"", seed).data, bytes) for seed in range(100))
 
 
-def test_a_careful_reader_passes(sample, tmp_path):
-    outcomes = attack(reader(careful), [sample], 300, tmp_path, share=0.2)
-    assert outcomes["read"] > 20 and outcomes["refused"] > 100
-    assert outcomes.total() == 300
-
-
 def crashes(path):
     raise KeyError("bytes")
 

@@ -98,78 +98,9 @@ QLOG, SEQ = sample_text("qlog/client.qlog.gz"), sample_text("qlog/server.sqlog.g
 NDT7, NDT7_LINES = sample_text("ndt7/server.json.gz"), sample_text("ndt7/client.jsonl")
 
 
-def without(text, line):
-    return "\n".join(each for number, each in enumerate(text.split("\n"), 1) if number != line)
-
-
 def first(text, old, new):
     assert old in text
     return text.replace(old, new, 1)
-
-
-LINE = "[  2] 0.5000-1.0000 sec   640 KBytes  10.5 Mbits/sec\n"
-TOTAL = "9.2500 MB /   4.14 sec =   18.7468"
-REFUSED = {
-    # truncated
-    "iperf2 truncated": (IPERF2[:1500], "is not a line of iperf2"),
-    "iperf2 without totals": ("\n".join(IPERF2.split("\n")[:20]), "ends without its total"),
-    "iperf2 csv truncated": (CSV[: CSV.index(",0.0-4.3")], "is not a line of iperf2-csv"),
-    "nuttcp without total": (NUTTCP[: NUTTCP.index("\n\n")], "ends without its total"),
-    "netperf without total": (NETPERF[: NETPERF.index("Recv")], "ends without its total"),
-    "qlog truncated": (QLOG[:5000], "not JSON"),
-    "qlog sequence truncated": (SEQ[:5000], "not a whole JSON object"),
-    "ndt7 truncated": (NDT7[:2000], "not JSON"),
-    "ndt7 lines truncated": (NDT7_LINES[:1500], "not a whole JSON object"),
-    # empty
-    "iperf2 without intervals": ("\n".join(IPERF2.split("\n")[:6]), "no interval with bytes"),
-    "qlog without events": ('{"qlog_version":"0.3","traces":[{"events":[]}]}', "no interval with bytes"),
-    "qlog without traces": ('{"qlog_version":"0.3"}', "no interval with bytes"),
-    "ndt7 without measurements": ('{"Download":{"ServerMeasurements":[]}}', "no interval with bytes"),
-    "netperf without intervals": (NETPERF.split("\n")[0] + "\n", "no interval with bytes"),
-    # NaN, negative
-    "iperf2 NaN": (first(IPERF2, "1.25 MBytes", "nan MBytes"), "line 8: '[  2] 0.0000-0.5000 sec  nan"),
-    "iperf2 negative": (first(IPERF2, "640 KBytes", "-640 KBytes"), "line 9"),
-    "iperf2 csv negative": (first(CSV, "1310780", "-1310780"), "line 1"),
-    "nuttcp NaN": (first(NUTTCP, "0.9375 MB", "nan MB"), "line 2"),
-    "netperf negative": (first(NETPERF, "22.01", "-22.01"), "line 2"),
-    "qlog NaN": (first(QLOG, '"length":1252', '"length":NaN'), "not JSON"),
-    "qlog sequence NaN": (first(SEQ, '"length":1252', '"length":NaN'), "not a whole JSON object"),
-    "qlog negative": (first(QLOG, '"length":1252', '"length":-1252'), "bytes: '-1252' is not a number from 0 up"),
-    "qlog of words": (first(QLOG, '"length":1252', '"length":"many"'), "'many' is not a number"),
-    "qlog without length": (first(QLOG, '"raw":{"length":1252}', '"raw":{}'), "packet_size: missing"),
-    "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "not a number from 0 up"),
-    "ndt7 negative": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":-1'), "total_bytes: '-1'"),
-    "iperf2 odd date": (first(sample_text("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is not a date from 2000 to 2099"),
-    # do not add up
-    "iperf2 total": (first(IPERF2, "4.38 MBytes  8.43", "4.98 MBytes  9.60"), "in its intervals, but"),
-    "iperf2 transfer and rate": (first(IPERF2, "10.5 Mbits/sec", "15.0 Mbits/sec"), "are not what this rate gives"),
-    "iperf2 bits for bytes": (IPERF2.replace("bits/sec", "Bytes/sec"), "are not what this rate gives"),
-    "iperf2 line missing": (without(IPERF2, 12), "lines are missing"),
-    "iperf2 line twice": (first(IPERF2, LINE, LINE + LINE), "goes back"),
-    "iperf2 two logs": (IPERF2 + IPERF2, "connected twice"),
-    "iperf2 csv total": (first(CSV, "2361164,4345331", "2461164,4529364"), "in its intervals, but"),
-    "iperf2 csv twice": (CSV + CSV, "another line after its total"),
-    "nuttcp total": (first(NUTTCP, TOTAL, "9.9500 MB /   4.14 sec =   20.1612"), "in its intervals, but"),
-    "nuttcp interval": (first(PARSE, "1.1250 real_sec=0.52", "4.1250 real_sec=0.52"), "are not what this rate gives"),
-    "nuttcp two lines missing": (without(without(NUTTCP, 3), 3), "its total at"),
-    "netperf total": (first(MAERTS, "18.91", "20.91"), "in its intervals, but"),
-    "netperf line missing": (without(MAERTS, 4), "lines are missing"),
-    "ndt7 falls": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":99999999'), "falls, but it counts"),
-    "ndt7 goes back": (first(NDT7_LINES, '"ElapsedTime":244428', '"ElapsedTime":9244428'), "the time goes back"),
-    # units
-    "iperf2 unit": (first(IPERF2, "KBytes", "XBytes"), "bytes: unit 'XBytes' is unknown; did you mean"),
-    "netperf unit": (NETPERF.replace("10^6bits/s", "furlongs"), "rate: unit 'furlongs' is unknown"),
-    # other tests
-    "iperf2 udp": (first(IPERF2, "TCP port 5001\n", "UDP port 5001\n"), "a test of UDP"),
-    "qlog of arrays": ('{"qlog_version":"draft-01","traces":[{"event_fields":["time"],"events":[[1]]}]}', "events are arrays"),
-    "qlog of two": (first(QLOG, '"traces":[', '"traces":[{"events":[]},'), "a second connection"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_refusals_are_one_line(refused, what):
-    text, message = REFUSED[what]
-    assert text and message in refused(text)
 
 
 def test_an_empty_file_is_of_no_format(refused, tmp_path):

@@ -142,51 +142,6 @@ def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(read, flows,
     assert "units.cwnd" in told(read(tmp_path / "recording"))
 
 
-ROWS = "1,a,1000\n2,a,1500\n3,a,500\n"
-CONTRADICTIONS = {
-    "the same flow and time twice": ("time_s,flow,bytes\n" + ROWS + "3,a,500\n", "time 3 in lines 4 and 5"),
-    "times go back": ("time_s,flow,bytes\n" + ROWS + "2.5,a,500\n", "goes back from 3 to 2.5 s in line 5"),
-    "a negative time": ("time_s,bytes\n-1,5\n2,6\n", "below 0"),
-    "negative bytes": ("time_s,bytes\n1,5\n2,-6\n", "-6 in line 3 is not between"),
-    "more bytes than any tool counts": ("time_s,bytes\n1,4e18\n2,4e18\n", "8e+18 bytes in all are more than"),
-    "infinite bytes": ("time_s,bytes\n1,5\n2,inf\n", "inf in line 3"),
-    "a rate beyond any link": ("time_s,rate_gbps\n1,5\n2,99999999\n", "in line 3"),
-    "no time in a row": ("time_s,bytes\n1,5\n,6\n", "no time in line 3"),
-    "a word for a number": ("time_s,bytes\n1,5\n2,six\n", "'six' in line 3 is not a number"),
-    "a cut line": ("time_s,flow,bytes\n1,a,5\n2,a\n", "line 3 has 2 fields and the header 3"),
-    "two lines in one": ("time_s,bytes\n1,5\n2,6,3,7\n", "line 3 has 4 fields"),
-    "longer than a day": ("time_s,bytes\n1,5\n100000,6\n", "more than a day"),
-    "ms called s": ("time_s,bytes\n1714521600500,5\n1714621600500,6\n", "more than a day"),
-    "bits for bytes": ("time_s,rate_mbps,bytes\n1,8,8000000\n2,9,9000000\n3,9,9000000\n", "bits taken for bytes"),
-    "ms for s": ("time_s,rate_mbps,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n", "s and ms"),
-    "KiB for kB": (
-        "time_s,bytes,total_bytes\n" + "".join(f"{t},{102_400},{100_000 * t}\n" for t in range(1, 9)),
-        "kB and KiB",
-    ),
-    "a total that falls": ("time_s,total_bytes\n1,8\n2,7\n", "never falls"),
-    "bytes that only rise": ("time_s,bytes\n1,1\n2,2\n3,3\n4,4\n5,5\n", "columns.total_bytes: bytes"),
-    "total against bytes": ("t_s,bytes,total_bytes\n1,10,10\n2,10,20\n3,10,90\n", "contradict each other (line 4"),
-    "no unit of a rate": ("time_s,throughput\n1,8\n2,9\n", "units.rate"),
-    "bits or bytes a second": ("time_s,MBPS\n1,8\n2,9\n", "units.rate"),
-    "bytes in KB": ("time_s,KB\n1,8\n2,9\n", "units.bytes"),
-    "times far apart without unit": ("time,bytes\n1000,8\n2000,9\n3000,9\n", "`units: {time: ms}`"),
-    "different units": ("time_s,flow1_mbps,flow2_kbps\n1,8,9\n2,8,9\n", "different units"),
-    "two columns for one": ("time_s,rate_mbps,goodput_mbps\n1,8,9\n2,8,9\n", "columns.rate: NAME"),
-    "a column twice": ("time_s,bytes,bytes\n1,8,9\n2,8,9\n", "two columns are called 'bytes'"),
-    "no column for the time": ("a,bytes\n1,8\n2,8\n", "columns.time"),
-    "no column for bytes": ("time,load\n1,8\n2,8\n", "columns.bytes"),
-    "bare columns": ("time,flow1,flow2\n1,2,3\n2,3,4\n", "units.rate: Mbps"),
-    "algorithm changes": ("t_s,bytes,cc\n1,2,cubic\n2,3,reno\n", "changes from 'cubic' to 'reno'"),
-    "nobody sends": ("t_s,bytes\n1,0\n2,0\n", "no flow has any bytes"),
-    "one row": ("t_s,bytes\n1,5\n", "one row"),
-    "only a header": ("t_s,bytes\n", "no rows"),
-    "no header": ("1,5\n2,6\n", "no header"),
-    "RTT of an hour": ("t_s,bytes,rtt_ms\n1,5,1\n2,5,9999999999\n", "rtt_ms"),
-    "no name of a flow": ("t_s,flow,bytes\n1,a,5\n2,,5\n", "line 3 names no flow"),
-    "binary": ("t_s,bytes\n1,5\n2,\0\n", "not text"),
-}
-
-
 # a unit, a flow or a beginning that names and numbers leave open: what to write, and what is then read
 def _rows(header, *rows):
     return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
@@ -256,12 +211,6 @@ RIGHT = {
 @pytest.mark.parametrize("what", RIGHT)
 def test_right_tables_are_not_asked_about(flows, what):
     assert flows(RIGHT[what])
-
-
-@pytest.mark.parametrize("what", CONTRADICTIONS)
-def test_contradictions_are_one_line(refused, what):
-    text, message = CONTRADICTIONS[what]
-    assert message in refused(text)
 
 
 def test_a_trace_yaml_that_does_not_fit_names_its_field(refused):

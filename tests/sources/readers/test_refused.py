@@ -1,5 +1,6 @@
 """What is refused (refused.yaml), what is taken for a recording of which reader, and files that are read in pieces."""
 
+import copy
 import importlib
 import lzma
 import re
@@ -11,7 +12,9 @@ import yaml
 
 from tcpfair.errors import InputError
 from tests.sources.readers import (
+    test_flent,
     test_flowmonitor,
+    test_iperf3,
     test_mahimahi,
     test_ns2_trace,
     test_ss,
@@ -19,7 +22,7 @@ from tests.sources.readers import (
     test_tcp_probe,
     test_tshark,
 )
-from tests.sources.readers.edits import NOTHING, SAMPLES, written
+from tests.sources.readers.edits import GONE, NOTHING, SAMPLES, edited, sample_text, written
 
 PACKED = {name: SAMPLES / path for name, path in {
     "pcap": "pcap/two_flows_4s.pcap.gz", "tshark": "tshark/two_flows_4s.tsv.gz", "ns2_trace": "ns2/small.tr.gz",
@@ -41,6 +44,21 @@ BASES = {
     "iperf3 log": (SAMPLES / "iperf3_recorded/client.txt").read_text(),
     "iperf3 stream": (SAMPLES / "iperf3_recorded/stream.jsonl").read_text(),
     "iperf3 server": (SAMPLES / "iperf3_recorded/p2.json").read_text(),
+    "iperf3 p2": test_iperf3.whole(),
+    "flent": test_flent.values(),
+    "flent interpolated": edited(edited(test_flent.values(), "raw_values", {}), "metadata.SERIES_META", {}),
+    "patterns iperf2": sample_text("iperf2/client.txt"),
+    "patterns iperf2 -e": sample_text("iperf2/client_e.txt"),
+    "patterns iperf2 csv": sample_text("iperf2/client_y.csv"),
+    "patterns nuttcp": sample_text("nuttcp/transmit.txt"),
+    "patterns nuttcp -fparse": sample_text("nuttcp/parse.txt"),
+    "patterns netperf": sample_text("netperf/stream.txt"),
+    "patterns netperf maerts": sample_text("netperf/maerts.txt"),
+    "patterns qlog": sample_text("qlog/client.qlog.gz"),
+    "patterns qlog sequence": sample_text("qlog/server.sqlog.gz"),
+    "patterns ndt7": sample_text("ndt7/server.json.gz"),
+    "patterns ndt7 lines": sample_text("ndt7/client.jsonl"),
+    "plain": sample_text("plain/wide.csv"),
 }
 # what begins nearly as a recording of each reader does
 OTHERS = {
@@ -63,21 +81,39 @@ def reader_of(name):
     return importlib.import_module(f"tcpfair.sources.readers.{name.split()[0]}")
 
 
-@pytest.mark.parametrize(("base", "what"), [(base, what) for base, rows in REFUSED.items() for what in rows])
-def test_what_is_wrong_is_said_in_one_line(tmp_path, base, what):
-    old, new, says, *every = REFUSED[base][what]
-    assert re.search(old, BASES[base])
-    path = written(tmp_path, re.sub(old, new, BASES[base], count=0 if every else 1), "recording.txt")
+CASES = {
+    f"{base}: {what}": (base, row)
+    for base, rows in REFUSED.items()
+    for what, row in (rows.items() if isinstance(rows, dict) else enumerate(rows))
+}
+
+
+def wrong(good, row):
+    """A good text or document that a row of refused.yaml changes, and what the refusal says."""
+    if isinstance(good, dict):
+        field, value, says = row
+        return edited(copy.deepcopy(good), field, GONE if value is None else value), says
+    if len(row) == 2:
+        return row
+    old, new, says, *every = row
+    assert re.search(old, good)
+    return re.sub(old, new, good, count=0 if every else 1), says
+
+
+@pytest.mark.parametrize(("base", "row"), CASES.values(), ids=CASES)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, base, row):
+    content, says = wrong(BASES[base], row)
     with pytest.raises(InputError, match=says) as refused:
-        reader_of(base).read(path, NOTHING)
+        reader_of(base).read(written(tmp_path, content, "recording.txt"), NOTHING)
     assert "recording.txt" in str(refused.value)
 
 
 @pytest.mark.parametrize("base", BASES)
 def test_each_form_is_known_by_its_beginning(tmp_path, base):
-    (tmp_path / "a").write_text(BASES[base])
-    (tmp_path / "b").write_bytes(lzma.compress(BASES[base].encode()))
-    assert reader_of(base).sniff(tmp_path / "a") and reader_of(base).sniff(tmp_path / "b")
+    path = written(tmp_path, BASES[base])
+    packed = written(tmp_path, lzma.compress(path.read_bytes()), "packed")
+    assert reader_of(base).sniff(path) and reader_of(base).sniff(packed)
+    assert reader_of(base).read(path, NOTHING).flows
 
 
 @pytest.mark.parametrize("name", OTHERS)

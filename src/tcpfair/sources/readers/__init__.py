@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 from tcpfair.errors import InputError, printable, unknown
 from tcpfair.files.checksums import CHECKSUMS
@@ -54,11 +53,7 @@ def read_any(path: Path) -> Trace:
 
 
 def observe(path: Path, said: Sidecar) -> Observed:
-    """The recording in a file or in all files of a folder.
-
-    Raises InputError when ``path`` does not exist; when no reader recognises a file; when files have several formats
-    and ``format`` of trace.yaml does not select one; and the errors of readers.
-    """
+    """The recording in a file or in all files of a folder."""
     by_tool = _by_tool(path, said)
     found = merged(by_tool) if len(by_tool) > 1 else next(iter(by_tool.values()))
     return replace(
@@ -75,7 +70,10 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
         _refuse_what_is_no_file(entry, path)
-    chosen = _chosen(said, path)
+    by_name = {reader.NAME: reader for reader in READERS}
+    chosen = by_name.get(said.format)
+    if said.format is not None and chosen is None:
+        raise unknown(f"{sidecar_path(path)}: format", said.format, by_name)
     whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
     if whole:
         return {whole.NAME: whole.read(path, said)}
@@ -107,16 +105,6 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
         )
         for name in names
     }
-
-
-def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
-    """The reader that trace.yaml names."""
-    if said.format is None:
-        return None
-    by_name = {reader.NAME: reader for reader in READERS}
-    if said.format not in by_name:
-        raise unknown(f"{sidecar_path(path)}: format", said.format, by_name)
-    return by_name[said.format]
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path]]:

@@ -199,18 +199,16 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
         raise InputError(f"{SIDECAR}: columns: {both} are both {doubled[0]!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
     meanings = {name: column for name in names if (column := meaning(name))}
-    has_value = bool(set(stated) & set(VALUES))  # a stated name decides
+    # a stated name decides, one of VALUES for all of them
+    settled = {*stated, *(VALUES if set(stated) & set(VALUES) else ())}
     found = [
         Column(name, quantity, meanings[name].unit if name in meanings else None, "")
         for quantity, name in stated.items()
     ]
     found += [
-        each
-        for name, each in meanings.items()
-        if name in left
-        and name not in stated.values()
-        and each.quantity not in stated
-        and not (has_value and each.quantity in VALUES)
+        meanings[name]
+        for name in left
+        if name in meanings and name not in stated.values() and meanings[name].quantity not in settled
     ]
     time, flow = _only(found, "time"), _only(found, "flow")
     if time is None:

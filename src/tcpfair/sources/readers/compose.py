@@ -9,7 +9,9 @@ RTT above the smallest measured one). Time without observation is marked (``samp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,41 +47,36 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     flows = _wanted(observed.flows, said, path)
     _refuse_twins(flows)
     starts_s, how = _starts_s(flows, said, path)
-    order = sorted(range(len(flows)), key=lambda i: starts_s[i])
-    flows, starts_s = [flows[i] for i in order], [starts_s[i] for i in order]
-    shifts_s = [start_s - flow.start_s for flow, start_s in zip(flows, starts_s, strict=True)]
-    stops_s = [flow.stop_s + shift_s for flow, shift_s in zip(flows, shifts_s, strict=True)]
-    _check_meeting(path, flows, starts_s, stops_s)
+    placed = sorted(map(_Placed, flows, starts_s), key=lambda one: one.start_s)
+    flows, starts_s = [one.flow for one in placed], [one.start_s for one in placed]
+    _check_meeting(path, placed)
 
     sample_s = said.interval_s or round(max(flow.interval_s for flow in flows), 3)
-    duration_s = observed.duration_s or max(stops_s)
+    duration_s = observed.duration_s or max(one.stop_s for one in placed)
     _check_length(path, duration_s, sample_s, len(flows), sidecar_path(path))
     edges_s = edges(duration_s, sample_s)
-    samples = [samples_of(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
+    samples = [samples_of(one.flow, one.shift_s, edges_s).assign(flow_id=i) for i, one in enumerate(placed, start=1)]
     for flow, rows in zip(flows, samples, strict=True):
         _check_flow(f"{flow.file}: {flow.name}", flow, rows, sample_s)
         conservation.refuse_impossible_windows(flow)
 
     # in a run of stated length flows stop with it
-    until_s = [observed.duration_s] * len(stops_s) if observed.duration_s else stops_s
-    in_bytes, seen_s = zip(
-        *(_seen(flow, stop_s - shift_s) for flow, stop_s, shift_s in zip(flows, until_s, shifts_s, strict=True)),
-        strict=True,
-    )
+    until_s = [observed.duration_s or one.stop_s for one in placed]
+    seen = [_seen(one.flow, stop_s - one.shift_s) for one, stop_s in zip(placed, until_s, strict=True)]
     name = name_of(path)
-    remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
-    events = of_flows((flow.events for flow in flows), shifts_s, empty("events"))
+    remarks = [*observed.remarks, how, *(remark for one in placed for remark in _looked_away(one))]
+    events = of_flows((flow.events for flow in flows), (one.shift_s for one in placed), empty("events"))
     return Trace(
         runs=run_table(
             name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **observed.parameters
         ),
         flows=flow_table([flow.cc for flow in flows], [flow.rtt_s for flow in flows], starts_s, until_s).assign(
             direction=[flow.direction for flow in flows],
-            observed_bytes=np.array(in_bytes, dtype=np.int64),
-            observed_s=seen_s,
+            observed_bytes=np.array([in_bytes for in_bytes, _ in seen], dtype=np.int64),
+            observed_s=[seen_s for _, seen_s in seen],
         ),
-        samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
-        link=_link(observed, flows, shifts_s, edges_s),
+        samples=pd.concat(samples, ignore_index=True),
+        link=_link(observed, placed, edges_s),
         events=empty("events") if events is None else events,
         # windows at every poll; the samples keep only one in each interval
         polls=of_flows(
@@ -100,6 +97,23 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
 # --- Flows and their times ------------------------------------------------------------------------------------------
 
 
+class _Placed(NamedTuple):
+    """A flow, and its start in the run."""
+
+    flow: ObservedFlow
+    start_s: float
+
+    @property
+    def shift_s(self) -> float:
+        """From its own clock to that of the run."""
+        return self.start_s - self.flow.start_s
+
+    @property
+    def stop_s(self) -> float:
+        """Its end in the run."""
+        return self.flow.stop_s + self.shift_s
+
+
 def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[ObservedFlow]:
     names = [flow.name for flow in flows]
     for each in said.flows:
@@ -113,24 +127,17 @@ def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[Ob
 
 def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
     """Refuse duplicate flows: counted twice, a flow makes any result fair."""
-    owners: dict[str, ObservedFlow] = {}
+    seen: dict[str | bytes, ObservedFlow] = {}
     for flow in flows:
-        for identity in sorted(flow.identity):
-            one = owners.setdefault(identity, flow)
-            if one is not flow:
-                raise InputError(
-                    f"{flow.file}: {flow.name}: the same flow as {one.name} ({identity}); give each flow once"
-                )
-    seen: dict[bytes, ObservedFlow] = {}
-    for flow in flows:
+        marks = {mark: ("the same flow as", f" ({mark})") for mark in sorted(flow.identity)}
         steps = np.diff(flow.total_bytes)
-        if np.unique(steps).size < 4:  # steady or very short flows may look equal
-            continue
-        one = seen.setdefault(np.diff(flow.times_s).round(6).tobytes() + steps.tobytes(), flow)
-        if one is not flow:
-            raise InputError(
-                f"{flow.file}: {flow.name}: the same bytes in the same times as {one.name}; give each flow once"
-            )
+        if np.unique(steps).size >= 4:  # steady or very short flows may look equal
+            content = np.diff(flow.times_s).round(6).tobytes() + steps.tobytes()
+            marks[content] = ("the same bytes in the same times as", "")
+        for mark, (says, of_mark) in marks.items():
+            one = seen.setdefault(mark, flow)
+            if one is not flow:
+                raise InputError(f"{flow.file}: {flow.name}: {says} {one.name}{of_mark}; give each flow once")
 
 
 def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple[list[float], str]:
@@ -176,12 +183,12 @@ def _check_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float]) -> I
 
 
 @refusing
-def _check_meeting(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s: list[float]) -> Iterator[str]:
+def _check_meeting(placed: Sequence[_Placed]) -> Iterator[str]:
     """Flows of one run overlap: each, in order of starts, begins before all earlier ones have ended."""
-    for i, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True)):
-        if i and start_s >= (until_s := max(stops_s[:i])):
+    for one, until_s in zip(placed[1:], accumulate((one.stop_s for one in placed), max), strict=False):
+        if one.start_s >= until_s:
             yield (
-                f"{flow.name}: begins at {start_s:g} s, after all others have ended ({until_s:g} s); "
+                f"{one.flow.name}: begins at {one.start_s:g} s, after all others have ended ({until_s:g} s); "
                 "import runs that are not one experiment one by one"
             )
 
@@ -289,20 +296,17 @@ def samples_of(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFr
     return pd.DataFrame(columns)
 
 
-def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[float], edges_s: Floats) -> pd.DataFrame:
+def _link(observed: Observed, placed: Sequence[_Placed], edges_s: Floats) -> pd.DataFrame:
     """The bottleneck in the intervals of the run; its clock is that of the flows."""
     link = observed.link
     if link is None:
         return empty("link")
-    clocks = [(flow.clock_s, shift) for flow, shift in zip(flows, shifts_s, strict=True) if flow.clock_s is not None]
-    shift_s = 0.0 if link.clock_s is None or not clocks else link.clock_s - clocks[0][0] + clocks[0][1]
+    timed = next((one for one in placed if one.flow.clock_s is not None), None)
+    shift_s = 0.0 if link.clock_s is None or timed is None else link.clock_s - timed.flow.clock_s + timed.shift_s
     tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples without polls are omitted
-    parts = []
-    for direction, rows in link.table.groupby("direction", sort=True):
-        at_s = rows["t_s"].to_numpy() + shift_s
-        covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
-        parts.append(link_of(rows.assign(t_s=at_s), covered_s).assign(direction=direction))
-    return pd.concat(parts, ignore_index=True)
+    at_s = link.table["t_s"].to_numpy() + shift_s
+    covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
+    return link_of(link.table.assign(t_s=at_s), covered_s)
 
 
 def link_of(polls: pd.DataFrame, edges_s: Floats) -> pd.DataFrame:
@@ -338,15 +342,13 @@ def _check_flow(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) -> I
         yield f"nothing was recorded in {blind_s:g} s of {lasted_s:g} s; record it again"
 
 
-def _looked_away(flows: Sequence[ObservedFlow], shifts_s: Sequence[float]) -> list[str]:
-    """Gaps and jumps of clocks, a sentence for each flow."""
-    found = []
-    for flow, shift_s in zip(flows, shifts_s, strict=True):
-        if flow.gaps_s:
-            blind_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s)
-            first_s = flow.gaps_s[0][0] + shift_s
-            found.append(f"{flow.name}: {len(flow.gaps_s)} gaps, {blind_s:.3g} s in all, the first at {first_s:.4g} s")
-        if flow.clock_steps_s:
-            at = ", ".join(f"{step_s + shift_s:.4g} s" for step_s in flow.clock_steps_s[:5])
-            found.append(f"{flow.name}: its clock jumped {len(flow.clock_steps_s)} times (at {at})")
-    return found
+def _looked_away(one: _Placed) -> Iterator[str]:
+    """Gaps and jumps of the clock of a flow, a sentence each."""
+    flow, shift_s = one.flow, one.shift_s
+    if flow.gaps_s:
+        blind_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s)
+        first_s = flow.gaps_s[0][0] + shift_s
+        yield f"{flow.name}: {len(flow.gaps_s)} gaps, {blind_s:.3g} s in all, the first at {first_s:.4g} s"
+    if flow.clock_steps_s:
+        at = ", ".join(f"{step_s + shift_s:.4g} s" for step_s in flow.clock_steps_s[:5])
+        yield f"{flow.name}: its clock jumped {len(flow.clock_steps_s)} times (at {at})"

@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.observed import CC_NAME, NO_WINDOWS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import (
     between,
@@ -258,7 +258,7 @@ def _windows(values: list[dict[str, Any]], start_s: float) -> pd.DataFrame:
     """Values of ss for the socket, in the columns of a trace; the flow begins at ``start_s``."""
     polls = [point for point in values if point.get("tcp_cwnd") is not None]
     if not polls:
-        return none_of(WINDOWS)
+        return NO_WINDOWS
     has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
     t_s, cwnd_pkts, *srtt_ms = _columns(polls, ("tcp_cwnd", "tcp_rtt")[: 1 + has_rtt])
     readings.check_span(min(t_s[0], start_s), t_s[-1])

@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 from xml.parsers import expat
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_table import units
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, located, naming_file
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, between, chunks, head, naming_file, refusing, validated
 
 NAME = "flowmonitor"
 ACCEPTS = "ns-3 FlowMonitor XML (totals of each flow)"
@@ -37,31 +40,70 @@ HEADER_BYTES = {(TCP, 4): 52, (TCP, 6): 72, (UDP, 4): 28, (UDP, 6): 48}
 ACK_PAYLOAD_BYTES = 24.0  # SACK blocks of an ACK look like payload
 MAX_IP_BYTES = 65_575
 DIGITS = 1e-5  # times have six
-TIMES = (
-    "timeFirstTxPacket",
-    "timeFirstRxPacket",
-    "timeLastTxPacket",
-    "timeLastRxPacket",
-    "delaySum",
-    "minDelay",
-    "maxDelay",
-)
 PAIRS = (  # of which the first is at most the second
-    ("timeFirstTxPacket", "timeFirstRxPacket"),
-    ("timeFirstRxPacket", "timeLastRxPacket"),
-    ("timeFirstTxPacket", "timeLastTxPacket"),
-    ("minDelay", "maxDelay"),
-    ("rxPackets", "txPackets"),
-    ("rxBytes", "txBytes"),
+    ("time_first_tx_packet", "time_first_rx_packet"),
+    ("time_first_rx_packet", "time_last_rx_packet"),
+    ("time_first_tx_packet", "time_last_tx_packet"),
+    ("min_delay", "max_delay"),
+    ("rx_packets", "tx_packets"),
+    ("rx_bytes", "tx_bytes"),
 )
-COUNTS = ("txBytes", "rxBytes", "txPackets", "rxPackets", "lostPackets")
-# pattern of the number and its unit, text for a mismatch, largest value
-_TIME = (
-    re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)"),
-    "no time from 0 to a day such as +5e+08ns",
-    readings.MAX_SPAN_S,
-)
-_COUNT = re.compile(r"(\d{1,19})()"), "not a count below 2^53", 2**53
+_TIME = re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)")
+
+
+def _seconds(text: str) -> float:
+    """A time in s."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise ValueError("no time such as +5e+08ns")
+    return float(found[1]) * units()["time"][found[2]]
+
+
+def _address(text: str) -> str:
+    """An address; ValueError for anything else."""
+    ip_address(text)
+    return text
+
+
+Time = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=readings.MAX_SPAN_S)]
+Count = between(int, 0, 2**53)
+Address = Annotated[str, AfterValidator(_address)]
+
+
+class _Element(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _Stats(_Element):
+    """Totals of a flow, times in s."""
+
+    time_first_tx_packet: Time
+    time_first_rx_packet: Time
+    time_last_tx_packet: Time
+    time_last_rx_packet: Time
+    delay_sum: Annotated[float, BeforeValidator(_seconds), Field(le=1e18)]
+    min_delay: Time
+    max_delay: Time
+    tx_bytes: Count
+    rx_bytes: Count
+    tx_packets: Count
+    rx_packets: Count
+    lost_packets: Count
+
+
+class _Ends(_Element):
+    """Both ends of a flow."""
+
+    source_address: Address
+    destination_address: Address
+    source_port: between(int, 0, 65_535) = 0
+    destination_port: between(int, 0, 65_535) = 0
+    protocol: between(int, 0, 255) = 0
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """Address and port of the sender, and of the receiver."""
+        return f"{self.source_address}:{self.source_port}", f"{self.destination_address}:{self.destination_port}"
 
 
 def sniff(path: Path) -> bool:
@@ -71,23 +113,17 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows but those of ACKs, each with one interval.
-
-    Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
-    """
+    """All flows but those of ACKs, each with one interval."""
     stats, classified, probes = _document(path)
-    ends: dict[int, _Ends] = {}
-    rows: dict[int, dict[str, float]] = {}
-    for number, values in classified.items():
-        with located(f"flow {number}"):
-            ends[number] = _ends(values)
-    for number, values in stats.items():
-        with located(f"flow {number}"):
-            rows[number] = _row(values, probes.get(number, set()))
-    by_ends = {end: number for number, end in ends.items()}
+    ends = {number: validated(_Ends, values, f"flow {number}") for number, values in classified.items()}
+    rows = {number: validated(_Stats, values, f"flow {number}") for number, values in stats.items()}
+    for number, row in rows.items():
+        if row.rx_packets:
+            _check(f"flow {number}", row, stats[number], probes.get(number, set()))
+    by_ends = {(*end.places, end.protocol): number for number, end in ends.items()}
     if len(by_ends) < len(ends):
         raise InputError("two flows have the same addresses and ports; give the file as ns-3 wrote it")
-    end_s = max((row["timeLastRxPacket"] for row in rows.values() if row["rxPackets"]), default=0.0)
+    end_s = max((row.time_last_rx_packet for row in rows.values() if row.rx_packets), default=0.0)
     payload = {number: _payload_bytes(row, ends.get(number)) for number, row in rows.items()}
     flows: list[ObservedFlow] = []
     remarks = [
@@ -96,18 +132,18 @@ def read(path: Path, said: Sidecar) -> Observed:
     ]
     for number, row in rows.items():
         end = ends.get(number)
-        name = end.name if end else f"flow {number}"
-        back = by_ends.get((end.destination, end.source, end.protocol)) if end else None
-        of_back = rows.get(back, {"rxPackets": 0})
-        start_s, stop_s = row["timeFirstTxPacket"], row["timeLastRxPacket"]
-        is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload.get(back, 0.0)
-        if row["rxPackets"] and is_of_acks:
-            remarks.append(f"{name}: skipped, the ACKs of {ends[back].name}")
+        name = ">".join(end.places) if end else f"flow {number}"
+        back = by_ends.get((*end.places[::-1], end.protocol)) if end else None
+        of_back = rows.get(back)
+        start_s, stop_s = row.time_first_tx_packet, row.time_last_rx_packet
+        is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row.rx_packets < payload.get(back, 0.0)
+        if row.rx_packets and is_of_acks:
+            remarks.append(f"{name}: skipped, the ACKs of {'>'.join(end.places[::-1])}")
             continue
         if payload[number] <= 0 or stop_s <= start_s:
             remarks.append(f"{name}: skipped, no packet arrives")
             continue
-        rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
+        rtt_s = row.min_delay + of_back.min_delay if of_back and of_back.rx_packets else 0.0
         times_s, total_bytes = np.array([start_s, stop_s]), np.array([0.0, payload[number]])
         known = {"offset_s": start_s, "rtt_s": rtt_s if rtt_s > 0 else math.nan}
         flows.append(ObservedFlow(name, path, times_s, total_bytes, end_s, ORIGIN, **known))
@@ -118,10 +154,34 @@ def read(path: Path, said: Sidecar) -> Observed:
     return Observed(BACKEND, tuple(flows), (path,), remarks=tuple(remarks))
 
 
-def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
-    kind = (end.protocol, 6 if ":" in end.source[0] else 4) if end else (TCP, 4)
-    header_bytes = HEADER_BYTES.get(kind, 20)
-    return max(row["rxBytes"] - header_bytes * row["rxPackets"], 0.0)
+def _payload_bytes(row: _Stats, end: _Ends | None) -> float:
+    kind = (end.protocol, 6 if ":" in end.source_address else 4) if end else (TCP, 4)
+    return max(row.rx_bytes - HEADER_BYTES.get(kind, 20) * row.rx_packets, 0.0)
+
+
+@refusing
+def _check(row: _Stats, values: dict[str, str], probes: set[tuple[str, str]]) -> Iterator[str]:
+    """Check that the totals of a flow agree with each other and with those of a probe."""
+    for least, most in PAIRS:
+        if getattr(row, least) * (1 - DIGITS) > getattr(row, most):
+            one, other = to_camel(least), to_camel(most)
+            yield f"{one} {values[one][:30]} is above {other} {values[other][:30]}; give the file as ns-3 wrote it"
+    rx, tx = row.rx_packets, row.tx_packets
+    for name, size in (("rxBytes", row.rx_bytes / rx), ("txBytes", row.tx_bytes / max(tx, 1))):
+        if not 20 <= size <= MAX_IP_BYTES:
+            yield f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}"
+    if rx + row.lost_packets > 1.01 * tx + 10:  # a packet counted as lost may still arrive
+        yield f"lostPackets: {row.lost_packets} and {rx} received are more than {tx} sent"
+    mean_s = row.delay_sum / rx
+    if not row.min_delay * (1 - 10 * DIGITS) <= mean_s <= row.max_delay * (1 + 10 * DIGITS):
+        yield f"delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay"
+    if row.time_first_rx_packet * (1 + DIGITS) - row.time_first_tx_packet < row.min_delay:
+        yield "minDelay: is longer than the first packet took"
+    if row.time_last_rx_packet * (1 - DIGITS) - row.time_last_tx_packet > row.max_delay:
+        yield "maxDelay: is shorter than the last packet took"
+    as_written = values["rxPackets"], values["rxBytes"]
+    if probes and as_written not in probes:
+        yield f"rxBytes: no probe has seen {as_written[0]} packets of {as_written[1]} bytes together"
 
 
 # ---------------------------------------------------------------- the document
@@ -177,64 +237,3 @@ def _document(path: Path) -> tuple[Attributes, Attributes, dict[int, set[tuple[s
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"not XML that ns-3 writes ({str(error)[:80]}); give the whole file") from None
     return stats, ends, probes
-
-
-class _Ends(NamedTuple):
-    source: tuple[str, int]
-    destination: tuple[str, int]
-    protocol: int
-
-    @property
-    def name(self) -> str:
-        return ">".join(f"{host}:{port}" for host, port in self[:2])
-
-
-def _ends(values: dict[str, str]) -> _Ends:
-    for name in ("sourceAddress", "destinationAddress"):
-        try:
-            ip_address(values.get(name, ""))
-        except ValueError:
-            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is not an address") from None
-    numbers = []
-    for name, largest in {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}.items():
-        text = values.get(name, "0")
-        if not re.fullmatch(r"\d{1,5}", text) or int(text) > largest:
-            raise InputError(f"{name}: {text[:20]!r} is not between 0 and {largest}")
-        numbers.append(int(text))
-    source_port, destination_port, protocol = numbers
-    return _Ends((values["sourceAddress"], source_port), (values["destinationAddress"], destination_port), protocol)
-
-
-def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, float]:
-    """Times in s and counts of a flow; raises InputError for contradictions."""
-    row: dict[str, float] = {}
-    for name in (*TIMES, *COUNTS):
-        pattern, kind, largest = _TIME if name in TIMES else _COUNT
-        text = values.get(name, "missing")
-        found = pattern.fullmatch(text)
-        row[name] = float(found[1]) * units()["time"].get(found[2], 1.0) if found else math.inf
-        if row[name] > (largest if name != "delaySum" else 1e18):
-            raise InputError(f"{name}: {text[:40]!r} is {kind}")
-    rx, tx = row["rxPackets"], row["txPackets"]
-    if not rx:
-        return row
-    for least, most in PAIRS:
-        if row[least] * (1 - DIGITS) > row[most]:
-            above = f"{least} {values[least][:30]} is above {most} {values[most][:30]}"
-            raise InputError(f"{above}; give the file as ns-3 wrote it")
-    for name, size in (("rxBytes", row["rxBytes"] / rx), ("txBytes", row["txBytes"] / max(tx, 1))):
-        if not 20 <= size <= MAX_IP_BYTES:
-            raise InputError(f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
-    if rx + row["lostPackets"] > 1.01 * tx + 10:  # a packet counted as lost may still arrive
-        raise InputError(f"lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent")
-    mean_s, least_s, most_s = row["delaySum"] / rx, row["minDelay"], row["maxDelay"]
-    if not least_s * (1 - 10 * DIGITS) <= mean_s <= most_s * (1 + 10 * DIGITS):
-        raise InputError(f"delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay")
-    if row["timeFirstRxPacket"] * (1 + DIGITS) - row["timeFirstTxPacket"] < least_s:
-        raise InputError("minDelay: is longer than the first packet took")
-    if row["timeLastRxPacket"] * (1 - DIGITS) - row["timeLastTxPacket"] > most_s:
-        raise InputError("maxDelay: is shorter than the last packet took")
-    as_written = values["rxPackets"], values["rxBytes"]
-    if probes and as_written not in probes:
-        raise InputError(f"rxBytes: no probe has seen {as_written[0]} packets of {as_written[1]} bytes together")
-    return row

@@ -33,7 +33,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, objects, uncounted_bytes
-from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow, end_of, none_of
+from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing, validated
@@ -41,8 +41,6 @@ from tcpfair.sources.readers.text import head, lines, located, naming_file, refu
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-# created once: a log may have thousands of flows
-NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
 STALLED = 1.5  # intervals this many times as long as the others give a remark
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
@@ -57,11 +55,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows in ``path``.
-
-    Raises InputError, naming file and field, when the file is damaged, truncated or not a report; when a test was
-    interrupted or reports an error (see the top of this file); and when its fields contradict each other.
-    """
+    """All flows in ``path``."""
     tests, remarks = _tests(path)
     flows: list[ObservedFlow] = []
     n_flows = sum(len(test.streams) for test in tests)
@@ -253,6 +247,8 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
     # iperf3 omits a short interval without bytes
     times_s, total_bytes, _ = from_intervals(best.starts_s, best.ends_s, best.bytes, 1e-3 * interval_s)
     mss_bytes = test.mss_bytes if test.far is None or test.mss_bytes > 0 else test.far.mss_bytes
+    # of this host and of the other, empty if the report has none
+    ends = tuple(end_of(f"{host}:{port}") if port else "" for host, port in (near.local, near.remote))
     return ObservedFlow(
         name=name,
         file=path,
@@ -266,11 +262,10 @@ def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None
         clock_s=None if test.clock_s is None else test.clock_s + near.omitted_s,
         clock_error_s=test.clock_error_s,
         offset_s=test.offset_s,
-        identity=_identity(test, near, number),
-        ends=_ends(near),
+        identity=_identity(test, ends, number),
+        ends=ends if near.sends else ends[::-1],
         windows=_windows(sender, mss_bytes),
         mss_bytes=mss_bytes,
-        events=NO_EVENTS,
     )
 
 
@@ -319,19 +314,12 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
     )
 
 
-def _ends(stream: Stream) -> tuple[str, str]:
-    """Address and port of the sender and of the receiver; empty if the report has none."""
-    local, remote = (end_of(f"{host}:{port}") if port else "" for host, port in (stream.local, stream.remote))
-    return (local, remote) if stream.sends else (remote, local)
-
-
-def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
+def _identity(report: Report, ends: tuple[str, ...], number: int) -> frozenset[str]:
     """The cookie, and from which address and port of the client to which of the server."""
-    client, server = (stream.local, stream.remote) if report.is_client else (stream.remote, stream.local)
     found = {f"cookie {report.cookie}, stream {number + 1}"} if report.cookie else set()
-    if client[1]:
-        ends = " to ".join(f"{host.removeprefix('::ffff:')} port {port}" for host, port in (client, server))
-        found.add(ends if report.clock_s is None else f"{ends} at {report.clock_s:.0f}")
+    client, server = ends if report.is_client else ends[::-1]
+    if client:
+        found.add(f"{client} to {server}{'' if report.clock_s is None else f' at {report.clock_s:.0f}'}")
     return frozenset(found)
 
 

@@ -221,10 +221,7 @@ class Report:
 
 
 def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line.
-
-    Raises InputError when the file cannot be read completely, or has other content.
-    """
+    """The consecutive JSON objects of a file, and iperf3's messages between them, each with its line."""
     text = read_text(path, MAX_JSON_BYTES).removeprefix("\ufeff")
     decoder = json.JSONDecoder()
     place, line, counted = 0, 1, 0
@@ -278,7 +275,22 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
         if not was_interrupted:
             _check_whole(name, kept, last, sends, test, interval_s)
         _check_rtts(name, kept, last.sender)
-        streams.append(_stream(connection, sends, table, kept, last, test.omit))
+        rtts, smallest, received = kept["rtt"], last.sender.min_rtt or 0, last.receiver.bytes
+        streams.append(
+            Stream(
+                local=(connection.local_host, connection.local_port),
+                remote=(connection.remote_host, connection.remote_port),
+                sends=sends,
+                starts_s=kept["start"],
+                ends_s=kept["end"],
+                bytes=kept["bytes"],
+                omitted_s=max(0.0, float(test.omit), *table["end"][table["omitted"] > 0][-1:].tolist()),
+                cwnd_bytes=np.where(kept["snd_cwnd"] > 0, kept["snd_cwnd"], np.nan),
+                srtt_s=np.where(rtts > 0, rtts, np.nan) / MICROSECONDS_PER_S,
+                min_rtt_s=(smallest if smallest > 0 else min(rtts[rtts > 0], default=np.nan)) / MICROSECONDS_PER_S,
+                received_bytes=np.nan if received is None or not sends else float(received),
+            )
+        )
     if not was_interrupted:
         _check_end_sums(where, end, list(ends.values()), list(senders.values()))
     known = start.timestamp.timemillisecs
@@ -301,10 +313,7 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
 
 
 def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> None:
-    """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes.
-
-    Raises InputError.
-    """
+    """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes."""
     before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
     refuse_first(
@@ -467,12 +476,11 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
 
 def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
     """The final entry of each socket, in the order of ``sockets`` if it names none."""
-    if not end.streams:
-        return {socket: _EndStream() for socket in sockets}
-    if len(end.streams) != len(sockets):
-        raise InputError(f"end.streams: {len(end.streams)}, but {len(sockets)} are connected")
+    streams = end.streams or [_EndStream() for _ in sockets]
+    if len(streams) != len(sockets):
+        raise InputError(f"end.streams: {len(streams)}, but {len(sockets)} are connected")
     found = {}
-    for socket, stream in zip(sockets, end.streams, strict=True):
+    for socket, stream in zip(sockets, streams, strict=True):
         named = {span.socket for span in (stream.sender, stream.receiver, stream.udp)} - {None}
         if len(named) > 1 or not named <= set(sockets):
             raise InputError(f"end.streams: socket: {sorted(named)} is not a socket of start.connected")
@@ -543,23 +551,3 @@ def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
     if 0 < most_cwnd < largest:
         yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {most_cwnd} of end.streams"
 
-
-def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream, omit_s: int) -> Stream:
-    min_rtt = last.sender.min_rtt
-    rtts = kept["rtt"]
-    smallest = min_rtt if min_rtt and min_rtt > 0 else min(rtts[rtts > 0], default=np.nan)
-    received = last.receiver.bytes
-    omitted = table[table["omitted"] > 0]
-    return Stream(
-        local=(connection.local_host, connection.local_port),
-        remote=(connection.remote_host, connection.remote_port),
-        sends=sends,
-        starts_s=kept["start"],
-        ends_s=kept["end"],
-        bytes=kept["bytes"],
-        omitted_s=max(float(omitted["end"][-1]) if len(omitted) else 0.0, float(omit_s)),
-        cwnd_bytes=np.where(kept["snd_cwnd"] > 0, kept["snd_cwnd"], np.nan),
-        srtt_s=np.where(rtts > 0, rtts, np.nan) / MICROSECONDS_PER_S,
-        min_rtt_s=smallest / MICROSECONDS_PER_S,
-        received_bytes=np.nan if received is None or not sends else float(received),
-    )

@@ -76,10 +76,7 @@ class _Test:
 
 
 def tests(lines: Iterable[str], where: str) -> list[Report]:
-    """The tests of a log, with ``error`` when interrupted; one without any interval has no streams.
-
-    Raises InputError naming the line.
-    """
+    """The tests of a log, with ``error`` when interrupted; one without any interval has no streams."""
     found: list[_Test] = []
     stamp_s, stopped, is_far = None, None, False
     n_rows = 0

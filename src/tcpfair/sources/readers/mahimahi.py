@@ -54,11 +54,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """The one flow and the link of a log.
-
-    Raises InputError naming the line for invalid lines, packets that leave without having arrived, more bytes than
-    could leave, and a clock that runs backwards.
-    """
+    """The one flow and the link of a log."""
     headers, events = _load(path)
     out = events[events["kind"] == "-"]
     payload = (out["bytes"] - OVERHEAD_BYTES).clip(lower=0.0)

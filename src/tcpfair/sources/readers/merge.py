@@ -25,10 +25,7 @@ STRAY_SHARE = 0.01  # of the bytes of the largest flow: a separate connection th
 
 
 def merged(by_tool: Mapping[str, Observed]) -> Observed:
-    """The recordings of one run by several tools of `GOODPUT`, one for each tool, as one.
-
-    Raises InputError when a flow of one tool is not among those of the first, and when they counted other bytes.
-    """
+    """The recordings of one run by several tools of `GOODPUT`, one for each tool, as one."""
     first, *others = (tool for tool in GOODPUT if tool in by_tool)
     flows, remarks = list(by_tool[first].flows), list(by_tool[first].remarks)
     least_bytes = STRAY_SHARE * max(flow.total_bytes[-1] for flow in flows)

@@ -25,7 +25,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink, none_of
+from tcpfair.sources.readers.observed import NO_WINDOWS, WINDOWS, Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import Form, head, located, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
@@ -75,10 +75,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows of a trace, or of the traces of one simulation in a folder.
-
-    Raises InputError naming file and line for truncated, out-of-range or unordered content, and without arriving data.
-    """
+    """All flows of a trace, or of the traces of one simulation in a folder."""
     files = [file for file in _files(path) if _kind(file)] if path.is_dir() else [path]
     if sum(_kind(file) == "events" for file in files) > 1:
         raise InputError("several files of events; give those of one simulation")
@@ -300,7 +297,7 @@ def _windows_of(variables: dict[tuple[str, str], pd.DataFrame], key: str) -> pd.
         if (rows := variables.get((key, name))) is not None
     ]
     if not parts:
-        return none_of(WINDOWS)
+        return NO_WINDOWS
     values = pd.concat(parts, axis=1).sort_index().ffill()
     return values.where(values >= 0).reset_index().reindex(columns=WINDOWS)
 

@@ -31,13 +31,14 @@ CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,16}")  # of an algorithm: TCP_CA_NAME_MAX
 
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, except the queue
+LINK = ["t_s", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, except the queue
 
 
-def none_of(columns: list[str]) -> pd.DataFrame:
-    """A table of `WINDOWS`, `EVENTS` or `LINK` without rows."""
-    texts = ("kind", "direction")
-    return pd.DataFrame({name: pd.Series(dtype="object" if name in texts else "float64") for name in columns})
+# created once: a log may have thousands of flows
+NO_WINDOWS, NO_EVENTS = (
+    pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in columns})
+    for columns in (WINDOWS, EVENTS)
+)
 
 
 def end_of(text: str) -> str:
@@ -67,8 +68,8 @@ class ObservedFlow:
     identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
     ends: tuple[str, str] = ("", "")  # address:port that the data come from, and that they go to
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
-    windows: pd.DataFrame = field(default_factory=lambda: none_of(WINDOWS))  # at every poll
-    events: pd.DataFrame = field(default_factory=lambda: none_of(EVENTS))
+    windows: pd.DataFrame = field(default_factory=lambda: NO_WINDOWS)  # at every poll
+    events: pd.DataFrame = field(default_factory=lambda: NO_EVENTS)
     mss_bytes: float = np.nan  # bytes of a packet of its windows
     gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: without observation
     clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; later times are corrected
@@ -86,7 +87,7 @@ class ObservedFlow:
 
 @dataclass(frozen=True)
 class ObservedLink:
-    """Polls of the bottleneck in the columns `LINK`, on a separate clock."""
+    """Polls of the bottleneck, forward, in the columns `LINK`, on a separate clock."""
 
     table: pd.DataFrame
     clock_s: float | None = None

@@ -60,10 +60,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """The flows of a capture.
-
-    Raises InputError for a damaged file, for impossible lengths or times, and as `Tracker` does.
-    """
+    """The flows of a capture."""
     capture = _Capture(path)
     tracker = Tracker(path)
     told_s = time.monotonic()

@@ -15,8 +15,8 @@ Long form has a row for each flow and time, wide form a column for each flow (``
 - A table without a header (``.data`` of ns-3's examples) has columns 1, 2, ..., which trace.yaml must name. "Attaching
   N probes..." of bpftrace and lines with # may come first.
 
-Ambiguous names and numbers are refused, with the line of trace.yaml that decides them. CSV is read in pieces and
-Parquet by row groups, of both only the columns that are used; up to three million readings.
+Ambiguous names and numbers are refused, with the line of trace.yaml that decides them. CSV is read in pieces, of CSV
+and Parquet only the columns that are used; up to three million readings.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from tcpfair.sources.readers.text import (
     head_bytes,
     located,
     naming_file,
+    pieces,
     read_bytes,
     refuse_first,
     table_of,
-    whole_lines,
     without_blank,
 )
 
@@ -82,9 +82,10 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
 SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
-TIMED = ["time", "line", "flow"]
+
+TOO_MANY = "readings; give longer intervals, or parts"
 _BLOCK_BYTES = 1 << 22
-_PARQUET_ROWS = 1 << 18
+
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
 
 
@@ -120,7 +121,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     and the field of trace.yaml for what cannot be inferred."""
     table, values, remarks = _load(path, said)
     many = []
-    for label, rows in values.groupby("flow", sort=False, observed=True):
+    for label, rows in values.groupby("flow", sort=False):
         with located(f"flow {label!r}"):
             many += _flow(path, str(label), rows, table, said, remarks)
     if not many:
@@ -140,7 +141,7 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """The columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
-    names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
+    names, rows_of = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
     readings.refuse_more(len(names), MAX_COLUMNS, "columns")
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
@@ -149,32 +150,24 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
         )
     table = columns.choose(names, said)
     parts: list[pd.DataFrame] = []
-    labels: dict[str, int] = {}
-    rows = 0
-    first_words: dict[tuple[str, str], str] = {}
-    for piece in pieces(table):
-        if not rows:
+    for piece in rows_of(table):
+        if not parts:
             _refuse_sum(piece, table)
-        long = _long(piece, table)
-        _refuse_merged(piece, long, table, first_words)
-        rows += len(long)
-        readings.refuse_more(rows, readings.MAX_READINGS, "readings; give longer intervals, or parts")
-        codes, new = pd.factorize(long["flow"])
-        long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
-        parts.append(long)
-    if not rows:
+        parts.append(_long(piece, table))
+        readings.refuse_more(sum(map(len, parts)), readings.MAX_READINGS, TOO_MANY)
+    if not parts:
         raise InputError("no rows below the header; give the whole table")
     values = pd.concat(parts, ignore_index=True)
-    parts.clear()
-    values["flow"] = pd.Categorical.from_codes(values["flow"].to_numpy(), list(labels))
+    _refuse_merged(values, table)
     remarks = [f"columns not used: {', '.join(table.unused[:20])}"] if table.unused else []
     return table, _in_units(values, table, said, remarks), remarks
 
 
 def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """Rows of a piece with a column for each quantity."""
+    """Rows of a piece with a column for each quantity and, in brackets, each that may distinguish flows."""
     line, time = piece.index.to_numpy(dtype=np.int32), piece[table.time.name].to_numpy()
     quantities = dict.fromkeys(column.quantity for column in table.columns)
+    doubtful = {f"({name})": piece[name].astype(str).str.strip().to_numpy() for name in table.doubtful}
     parts = []
     for label, of in table.of_flows.items():
         flows = pd.Series(label or "flow1", piece.index)
@@ -183,26 +176,17 @@ def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
             is_odd = (flows == "") | (flows.str.len() > MAX_NAME)
             refuse_first(is_odd, "{}: line {} names no flow; give each row one", table.flow.name, line)
         own = {each: piece[of[each].name].to_numpy() if each in of else np.nan for each in quantities}
-        parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own}))
+        parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own, **doubtful}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _refuse_merged(
-    piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str]
-) -> None:
-    """Refuse an unread column that has the name of a label and changes within a flow: rows of several would become one.
-
-    ``first_words`` stores its first value by column and flow, across pieces.
-    """
+def _refuse_merged(values: pd.DataFrame, table: Table) -> None:
+    """Refuse an unread column that has the name of a label and changes within a flow: rows of several would become one."""
     for name in table.doubtful:
-        words = piece[name].astype(str).str.strip().to_numpy()
-        for label, rows in long.groupby("flow", sort=False)["line"]:
-            of_flow = words[np.searchsorted(piece.index.to_numpy(), rows.to_numpy())]
-            first = first_words.setdefault((name, str(label)), of_flow[0])
-            other = next((word for word in of_flow if word != first), None)
-            if other is None:
+        for words in values.groupby("flow", sort=False)[f"({name})"].unique():
+            if len(words) == 1:
                 continue
-            told, ignore = f"({first[:40]!r}, {other[:40]!r})", f"`columns: {{ignore: [{name}]}}`"
+            told, ignore = f"({words[0][:40]!r}, {words[1][:40]!r})", f"`columns: {{ignore: [{name}]}}`"
             if table.flow or "" not in table.of_flows:
                 raise InputError(
                     f"{name!r} changes within a flow {told}; give the rows of one run and direction, or write {ignore} in "
@@ -279,7 +263,7 @@ def _time_unit(values: pd.DataFrame, name: str) -> str:
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
-    spacing = values.groupby("flow", sort=False, observed=True)["time"].diff()
+    spacing = values.groupby("flow", sort=False)["time"].diff()
     usual = float(spacing[spacing > 0].median())
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
@@ -293,27 +277,22 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
-    labels = values["flow"].cat.codes.to_numpy()
     say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
-    readings.refuse_more(len(values["flow"].cat.categories), readings.MAX_FLOWS, f"flows; {say}")
-    order = np.argsort(labels, kind="stable")
-    step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
-    for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
-        (_, early_s, early, _), (_, late_s, late, flow) = values[TIMED].iloc[order[i : i + 2]].itertuples(name=None)
-        if early_s == late_s:
-            raise InputError(f"flow {flow!r} has time {late_s:.9g} in lines {early} and {late}; give each time once")
-        back = f"goes back from {early_s:.9g} to {late_s:.9g} s in line {late} (flow {flow!r})"
-        raise InputError(f"{back}; give the rows in order of time, of one recording")
-    if said.interval_s and same_flow.any():
-        usual_s = float(np.median(step_s[same_flow]))
-        if not 0.02 < usual_s / said.interval_s < 50:
-            stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
-            raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
+    readings.refuse_more(values["flow"].nunique(), readings.MAX_FLOWS, f"flows; {say}")
+    before = values.groupby("flow", sort=False)[["time", "line"]].shift()
+    step_s, flow = values["time"] - before["time"], values["flow"]
+    says = "flow {!r} has time {:.9g} in lines {:.0f} and {}; give each time once"
+    refuse_first(step_s == 0, says, flow, t_s, before["line"], line)
+    says = "goes back from {:.9g} to {:.9g} s in line {} (flow {!r}); give the rows in order of time, of one recording"
+    refuse_first(step_s < 0, says, before["time"], t_s, line, flow)
+    if said.interval_s and not 0.02 < (usual_s := float(step_s.median())) / said.interval_s < 50:
+        stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
+        raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
 
 def _rate_unit(values: pd.DataFrame) -> str | None:
     """The one unit of rates with which they agree with the bytes."""
-    by_flow = values.groupby("flow", sort=False, observed=True)
+    by_flow = values.groupby("flow", sort=False)
     counted = by_flow["total_bytes"].diff() if "total_bytes" in values else values.get("bytes")
     if counted is None:
         return None
@@ -474,18 +453,15 @@ def _parquet(path: Path) -> tuple[list[str], Pieces]:
     if not 0 < file.metadata.num_rows <= readings.MAX_READINGS:
         raise InputError(f"{file.metadata.num_rows} rows; a table has 1 to {readings.MAX_READINGS}")
 
-    def pieces(table: Table) -> Iterator[pd.DataFrame]:
-        at = 2
+    def rows_of(table: Table) -> Iterator[pd.DataFrame]:
+        readings.refuse_more(file.metadata.num_rows * len(table.of_flows), readings.MAX_READINGS, TOO_MANY)
         with _whole_parquet():
-            for batch in file.iter_batches(_PARQUET_ROWS, columns=[*table.numbers, *table.texts]):
-                numbers = {name: _numbers(batch.column(name), name) for name in table.numbers}
-                texts = {
-                    name: ["" if x is None else str(x) for x in batch.column(name).to_pylist()] for name in table.texts
-                }
-                yield pd.DataFrame({**numbers, **texts}).set_axis(np.arange(at, at + len(batch)))
-                at += len(batch)
+            rows = file.read([*table.numbers, *table.texts])
+            values = {name: _numbers(rows[name], name) for name in table.numbers}
+            values |= {name: ["" if x is None else str(x) for x in rows[name].to_pylist()] for name in table.texts}
+        yield pd.DataFrame(values).set_axis(np.arange(2, 2 + len(rows)))
 
-    return file.schema_arrow.names, pieces
+    return file.schema_arrow.names, rows_of
 
 
 @contextmanager
@@ -499,11 +475,11 @@ def _whole_parquet() -> Iterator[None]:
         raise InputError(f"damaged Parquet ({reason}); copy the file again") from None
 
 
-def _numbers(column: pa.Array, name: str) -> np.ndarray:
+def _numbers(column: pa.ChunkedArray, name: str) -> np.ndarray:
     if pa.types.is_timestamp(column.type):
-        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False) / 1e9
+        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy() / 1e9
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return column.cast(pa.float64(), safe=False).to_numpy()
     raise InputError(f"{name}: holds {column.type}; give numbers")
 
 
@@ -552,9 +528,9 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
     if len(names) < 2:
         raise InputError("no header; the first line must name the columns, such as time_s,flow,bytes")
 
-    def pieces(table: Table) -> Iterator[pd.DataFrame]:
+    def rows_of(table: Table) -> Iterator[pd.DataFrame]:
         decimal = "."
-        for lines, block in whole_lines(path, _BLOCK_BYTES):
+        for lines, block in pieces(path, _BLOCK_BYTES, may_lack_end=True):
             if lines[0] == 1:
                 lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
@@ -565,7 +541,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
             if len(lines):
                 yield _rows(block, lines, names, "," if delimiter == SPACES else delimiter, decimal, table)
 
-    return names, pieces
+    return names, rows_of
 
 
 def _rows(

@@ -27,7 +27,14 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
 from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
-from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_BPS, MAX_OF_FLOW, MAX_SPAN_S, refuse_more
+from tcpfair.sources.readers.readings import (
+    INFINITE_SSTHRESH,
+    MAX_BPS,
+    MAX_OF_FLOW,
+    MAX_SPAN_S,
+    check_span,
+    refuse_more,
+)
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
@@ -253,7 +260,7 @@ class PollStore:
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
         """Append rows: arrays of one length in the columns `STORED`; a missing one is 0, which means not shown.
 
-        ``cc`` has names. Raises InputError for too many of them.
+        ``cc`` has names.
         """
         rows = {name: columns[name] if name in columns else np.zeros(len(columns["socket"])) for name in STORED}
         codes, names = pd.factorize(rows["cc"])
@@ -323,10 +330,7 @@ States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state, from the
 
 
 def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> list[ObservedFlow]:
-    """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
-
-    Raises InputError for counters that run backwards, an algorithm that changes, or a single poll.
-    """
+    """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled."""
     store.thin()
     of_socket = store.table().groupby("socket")
     first, last, counts = of_socket.first(), of_socket.last(), of_socket.size()
@@ -401,10 +405,8 @@ def _candidate(
         before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
     busy_ms = np.zeros(len(t_s)) if is_received else rows["busy_ms"].to_numpy()  # a receiver's own data differ
     t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
-    if t_s[-1] - t_s[0] > MAX_SPAN_S:
-        raise InputError(f"lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
-    if len(t_s) > MAX_OF_FLOW:
-        raise InputError(f"{len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
+    check_span(t_s[0], t_s[-1])
+    refuse_more(len(t_s), MAX_OF_FLOW, "polls, a day at 0.1 s; give the recording in parts")
     zero_s = float(t_s[0])
     clock_s = zero_s if store.clock.is_wall else None
     known: dict[str, object] = {}

@@ -64,8 +64,6 @@ def flow_of(
     """The flow of (times, running totals), with its windows on the same clock and further ``known`` fields.
 
     Times that can only be a wall clock count from the first of them; the smallest RTT is that of the windows.
-
-    Raises InputError for more than a day, and for too many bytes.
     """
     times_s, total_bytes = readings
     check_span(times_s[0], times_s[-1])
@@ -158,7 +156,7 @@ def link_table(changes: pd.DataFrame, bins: int) -> pd.DataFrame:
     totals = changes.groupby("bin")[kinds].sum().reindex(range(bins), fill_value=0).cumsum().astype(np.float64)
     totals.columns = ["forwarded_bytes", "dropped_pkts", "queue_pkts"]
     totals["queue_pkts"] = totals["queue_pkts"].clip(lower=0.0)
-    return totals.reset_index(drop=True).assign(t_s=(np.arange(bins) + 1) * LINK_BIN_S, direction="forward")[LINK]
+    return totals.reset_index(drop=True).assign(t_s=(np.arange(bins) + 1) * LINK_BIN_S)[LINK]
 
 
 def bins_of(t_s: np.ndarray) -> np.ndarray:

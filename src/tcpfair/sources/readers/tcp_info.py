@@ -74,11 +74,7 @@ def _header(path: Path) -> list[str]:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
-
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
-    no kernel writes, and for a clock or counter that runs backwards.
-    """
+    """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some."""
     store = _stored(path)
     return polled.observed(NAME, store, polled.candidates(store, said), said, "poll while the flows run")
 
@@ -90,7 +86,6 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in columns]
     store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
@@ -98,32 +93,28 @@ def _stored(path: Path) -> PollStore:
         refuse_first(steps_s < 0, "t: must increase from row to row (line {}); {}", table.index, later)
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
-        sockets = store.sockets_of(table[names], lambda *key: _socket(dict(zip(names, key, strict=True))))
+        ends = table.reindex(columns=["saddr", "sport", "daddr", "dport", "cookie"], fill_value="")
+        sockets = store.sockets_of(ends, _socket)
         if "busy_us" in table:
             table["busy_ms"] = table["busy_us"] // US_PER_MS
         store.add(table.assign(socket=sockets, poll=poll))
     return store
 
 
-def _socket(row: dict[str, str | int]) -> Socket:
+def _socket(source: str, source_port: int, target: str, target_port: int | str, cookie: str) -> Socket:
     local, peer = (
-        end_of(f"{row[address]}:{row[port]}") if row.get(address) and port in row else str(row.get(port, ""))
-        for address, port in (("saddr", "sport"), ("daddr", "dport"))
+        end_of(f"{address}:{port}") if address and port != "" else str(port)
+        for address, port in ((source, source_port), (target, target_port))
     )
-    cookie = str(row.get("cookie", ""))
     # a port alone does not identify an end of a connection across recordings
-    return Socket(local, peer, cookie) if row.get("saddr") or row.get("daddr") else Socket(local, "", cookie or peer)
+    return Socket(local, peer, cookie) if source or target else Socket(local, "", cookie or peer)
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------
 
 
 def read_polls(path: Path) -> pd.DataFrame:
-    """The polls of the data connection in the columns of `COLUMNS`, t increasing.
-
-    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is not a number or that
-    no kernel writes, and for a clock or counter that runs backwards.
-    """
+    """The polls of the data connection in the columns of `COLUMNS`, t increasing."""
     table = read_csv(path, COLUMNS)
     acked_bytes = table.groupby("sport")["bytes_acked"].last()
     polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])

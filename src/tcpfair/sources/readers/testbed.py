@@ -108,10 +108,7 @@ def sniff(path: Path) -> bool:
 
 
 def read(path: Path, said: Sidecar) -> Observed:
-    """The run in folder ``path``: goodput per iperf3 interval, and windows, events and link where they were recorded.
-
-    Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
-    """
+    """The run in folder ``path``: goodput per iperf3 interval, and windows, events and link where they were recorded."""
     meta = read_meta(path / META)
     polls_files, flows, resent = [], [], 0
     for flow_id in meta.flow_ids:
@@ -223,7 +220,6 @@ def _link(path: Path, meta: Meta) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "t_s": _run_time_s(queue, meta),
-            "direction": "forward",
             "forwarded_bytes": queue["bytes"],
             "dropped_pkts": queue["drops"],
             "queue_pkts": queue["backlog"] / meta.queued_bytes,

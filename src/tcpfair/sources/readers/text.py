@@ -1,4 +1,7 @@
-"""Files of any tool, plain or packed with gzip, xz, bzip2 or zstd, recognised by their first bytes, never by their names."""
+"""Files of any tool, plain or packed with gzip, xz, bzip2 or zstd, recognised by their first bytes, never by their names.
+
+Content that is damaged, cut or of another form raises InputError, one line that names the file.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +70,7 @@ def _unpacked(raw: BinaryIO) -> tuple[str, BinaryIO]:
 
 
 def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
-    """The content of a file, unpacked, in pieces of ``size_bytes`` (the last may be shorter): for files larger than memory.
-
-    Raises InputError when the file cannot be opened, is cut or damaged in its packing, or expands too much.
-    """
+    """The content of a file, unpacked, in pieces of ``size_bytes`` (the last may be shorter): for files larger than memory."""
     name, n_bytes = "", 0
     try:
         with path.open("rb") as raw:
@@ -110,8 +110,6 @@ def line_blocks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[tuple[in
     """The content of a file, unpacked, in pieces of whole lines, each with the number of its first one.
 
     The end of the last line may be missing.
-
-    Raises InputError as `chunks` does, and for a line that no tool writes.
     """
     rest, line = b"", 1
     for piece in chunks(path, size_bytes):
@@ -240,11 +238,7 @@ def read_json(path: Path, parse_constant: Callable[[str], float] | None = None) 
 
 
 def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.DataFrame:
-    """The named columns of a CSV with header, as {name: (type, least, largest)}; type "str" has no bounds.
-
-    Raises InputError naming file and column for a damaged file, a missing column, a value of another type or out of
-    bounds, and no rows at all.
-    """
+    """The named columns of a CSV with header, as {name: (type, least, largest)}; type "str" has no bounds."""
     blocks = list(read_csv_blocks(path, columns))
     if not blocks:
         raise InputError(f"{path}: no rows; lines with {', '.join(columns)} must follow the header")
@@ -254,15 +248,12 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
 def read_csv_blocks(
     path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = _CHUNK_BYTES
 ) -> Iterator[pd.DataFrame]:
-    """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file.
-
-    Raises InputError as `read_csv` does, except for a file without rows, which has no block.
-    """
+    """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file."""
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
     bounds = {name: limits for name, (kind, *limits) in columns.items() if kind != "str"}
     give = f"give a CSV with numbers in the columns {', '.join(kinds)}"
     header: list[str] = []
-    for lines, block in whole_lines(path, size_bytes):
+    for lines, block in pieces(path, size_bytes, may_lack_end=True):
         lines, block = without_blank(lines, block)
         if not header and block:
             first, _, block = block.partition(b"\n")
@@ -278,14 +269,6 @@ def read_csv_blocks(
         yield table
 
 
-def whole_lines(path: Path, size_bytes: int) -> Iterator[tuple[np.ndarray, bytes]]:
-    """Numbers of lines and the lines themselves, piece by piece, each line with its end."""
-    for line, block in line_blocks(path, size_bytes):
-        block = block.replace(b"\r\n", b"\n")
-        block = block if block.endswith(b"\n") else block + b"\n"
-        yield np.arange(line, line + block.count(b"\n")), block
-
-
 def without_blank(lines: np.ndarray, block: bytes) -> tuple[np.ndarray, bytes]:
     """Those lines of a piece that are not blank."""
     if not _BLANK.search(block):
@@ -296,10 +279,7 @@ def without_blank(lines: np.ndarray, block: bytes) -> tuple[np.ndarray, bytes]:
 
 
 def table_of(lines: np.ndarray, block: bytes, give: str, **options: Any) -> pd.DataFrame:
-    """Whole lines as a table with one row each, as pandas reads them with ``options``; its index is their numbers.
-
-    Raises InputError that ends with ``give`` for lines that are no such table.
-    """
+    """Whole lines as a table with one row each, as pandas reads them with ``options``; its index is their numbers."""
     try:
         # an infinite integer becomes the smallest one, out of all bounds; rows longer than the names are an error
         with np.errstate(all="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
@@ -335,15 +315,17 @@ def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str])
             raise InputError(f"{name}: decreases, but it counts; give one recording, in order of time")
 
 
-# --- an event on each line, read in pieces of whole lines
+def pieces(
+    path: Path, size_bytes: int, cut: list[str] | None = None, *, may_lack_end: bool = False
+) -> Iterator[tuple[np.ndarray, bytes]]:
+    """Numbers of lines and the lines themselves, piece by piece, each with its end.
 
-
-def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterator[tuple[np.ndarray, bytes]]:
-    """Numbers of lines and the lines themselves, whole, piece by piece.
-
-    A last line without its end is omitted and noted in ``cut``, or refused without that list.
+    A last line without its end gets one with ``may_lack_end``. Otherwise it is omitted and noted in ``cut``, or refused
+    without that list.
     """
     for line, block in line_blocks(path, size_bytes):
+        if may_lack_end and not block.endswith(b"\n"):
+            block += b"\n"
         if block.endswith(b"\n"):
             yield np.arange(line, line + block.count(b"\n")), block.replace(b"\r\n", b"\n")
         elif block.strip() and cut is None:
@@ -363,10 +345,7 @@ class Form(NamedTuple):
     may_go_on: bool = False  # further words are ignored
 
     def table(self, block: bytes, lines: np.ndarray) -> pd.DataFrame:
-        """A piece as a table with these columns and ``line``.
-
-        Raises InputError naming the first invalid line, or the first with a number out of bounds.
-        """
+        """A piece as a table with these columns and ``line``."""
         try:
             table = table_of(
                 lines,

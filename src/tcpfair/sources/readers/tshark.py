@@ -67,11 +67,7 @@ def sniff(path: Path) -> bool:
 
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
-    """The flows of a table.
-
-    Raises InputError, naming column and line, for a missing column, an invalid value, and as
-    `Tracker` does.
-    """
+    """The flows of a table."""
     table = _Table(path)
     pieces = table.packets()
     first = next(pieces, np.zeros(0, frames.PACKET))
