@@ -90,7 +90,7 @@ def known(numbers=None, inside=lambda row: True, values=METRICS, ensemble=None, 
         reprints = frozenset(scatter.in_both(numbers, printed_cells("bhatti2008")).query("reprint").index)
     indexed = ensemble.set_index(["hypothesis", "number"])
     load_metrics = cache(lambda experiment: metrics_of_14(values))
-    return readings.Printed(numbers, indexed, reprints, *TOLERANCES, (0.025, 0.975), load_metrics)
+    return readings.Printed(numbers, indexed, reprints, TOLERANCES, (0.025, 0.975), load_metrics)
 
 
 def suggested(found, name="H3", reading=H3):

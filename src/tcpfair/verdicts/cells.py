@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
@@ -331,8 +331,7 @@ def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
     """The rules of a paper in ``data/cells.yaml``. Raises InputError with one line when one is wrong."""
     path = layout.data / "cells.yaml"
     content = load_yaml(path)
-    if paper.paper not in content:
-        raise unknown(f"{path}: paper", paper.paper, content)
+    check_known(f"{path}: paper", [paper.paper], content)
     try:
         return Rules.model_validate({"exhibits": content[paper.paper]})
     except ValidationError as error:
@@ -448,10 +447,9 @@ def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
 
 def _grid(paper: PaperConfig, experiments: tuple[str, ...], place: str) -> dict[str, list[Any]]:
     """Grid variables of the experiments with all their values."""
+    check_known(f"{place}: experiment", experiments, paper.experiments)
     grid: dict[str, list[Any]] = {}
     for name in experiments:
-        if name not in paper.experiments:
-            raise unknown(f"{place}: experiment", name, paper.experiments)
         for variable, values in paper.experiments[name].grid.items():
             grid.setdefault(variable, []).extend(values.value)
     return grid
@@ -461,8 +459,7 @@ def _in_grid(grid: Mapping[str, list[Any]], name: str, value: Any, place: str) -
     """A value of a grid variable with the type of the configuration; a published key has text."""
     if isinstance(value, list):
         return [_in_grid(grid, name, each, place) for each in value]
-    if name not in grid:
-        raise unknown(f"{place}: grid variable", name, grid)
+    check_known(f"{place}: grid variable", [name], grid)
     for known in grid[name]:
         if known in (value, as_number(value) if isinstance(value, str) else value):
             return known

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading
@@ -55,8 +55,7 @@ class Printed:
     numbers: pd.DataFrame
     ensemble: pd.DataFrame  # the paper's rows of ``ensemble_numbers``, indexed by hypothesis and number
     reprints: frozenset[int]
-    tolerances: Mapping[str, printed.Tolerance]
-    by_scatter: Mapping[str, printed.Tolerance]
+    tolerances: Sequence[Mapping[str, printed.Tolerance]]  # by hand and by scatter
     inside: tuple[float, float]
     load: LoadMetrics
 
@@ -77,11 +76,8 @@ class Printed:
         """Columns within and within_scatter under a reading; as configured for numbers that it does not change."""
         found = self.numbers[["within", "within_scatter"]].astype("boolean")
         for number, value in self._other_values(name, reading).items():
-            row = self.numbers.loc[number]
-            own = f"{row['exhibit']} {row['metric']}"
-            by_scatter = own if own in self.by_scatter else row["metric"]
-            found.at[number, "within"] = printed.within(row["value"], value, row["metric"], self.tolerances).within
-            found.at[number, "within_scatter"] = printed.within(row["value"], value, by_scatter, self.by_scatter).within
+            published, metric, exhibit = self.numbers.loc[number, ["value", "metric", "exhibit"]]
+            found.loc[number] = [printed.within(published, value, metric, t, exhibit).within for t in self.tolerances]
         return found
 
     def _other_values(self, name: str, reading: Reading) -> dict[int, Any]:
@@ -92,7 +88,7 @@ class Printed:
         if reading.changes:
             own, plain = self.of(name)["base"], self.of(AS_PRINTED)["base"]
             found = own[own != plain.reindex(own.index)].dropna().to_dict()
-        measured = Measured(self.load, reading.metrics)
+        measured = self._measured(frozenset(reading.metrics.items()))
         for number, cell in self.numbers.loc[self.numbers["within"].notna(), "cell"].items():
             if cell is not None and {(each, cell.measure) for each in cell.experiments} & set(reading.metrics):
                 found[number] = cell.value(measured)
@@ -204,7 +200,7 @@ def _printed(
         own,
         placed.set_index(["hypothesis", "number"]),
         reprints(held.paper, layout) if is_later else frozenset(),
-        *printed.both_tolerances(layout.data),
+        printed.both_tolerances(layout.data),
         config.judging.inside,
         registry.metrics_loader(held),
     )
@@ -236,7 +232,7 @@ class Suggested(NamedTuple):
         numbers = self.found.numbers[chosen]
         rows = numbers["key"].map(lambda key: str({n: v for n, v in printed.parse_key(key).items() if n != "rtt_ms"}))
         values = pd.to_numeric(numbers["value"]).groupby([numbers["exhibit"], rows])
-        width = widths(numbers, self.found.tolerances).groupby([numbers["exhibit"], rows]).min()
+        width = widths(numbers, self.found.tolerances[0]).groupby([numbers["exhibit"], rows]).min()
         return bool(len(numbers)) and bool((values.max() - values.min() <= width).all())
 
 
@@ -274,9 +270,7 @@ CONDITIONS: dict[str, tuple[Callable[[Suggested], bool], str]] = {
 
 def _unmet(where: str, needs: Sequence[str], found: Suggested) -> list[str]:
     """A line for each condition of a hypothesis that does not hold. Raises InputError for an unknown condition."""
-    for need in needs:
-        if need not in CONDITIONS:
-            raise unknown(f"{where}.needs: condition", need, CONDITIONS)
+    check_known(f"{where}.needs: condition", needs, CONDITIONS)
     return [f"{where}.needs: {need}: {CONDITIONS[need][1]}" for need in needs if not CONDITIONS[need][0](found)]
 
 
@@ -325,9 +319,7 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
         path = held.metrics(experiment) if experiment in held.paper.experiments else None
         if path:
             known = pd.read_parquet(path, columns=["metric"])["metric"].unique()
-            for name in (metric, other):
-                if name not in known:
-                    raise unknown(f"{where}: metric of {experiment}", name, known)
+            check_known(f"{where}: metric of {experiment}", (metric, other), known)
 
 
 def denied_in_print(
