@@ -8,90 +8,10 @@ from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, measure
-from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
+from tests.measures.made import config, trace, value
 
 SEGMENT_MBPS = 1448 * 8 / 1e6  # one packet of payload in a 1-s sample
-
-
-def said(value):
-    return {"value": value, "source": "sec. 1"}
-
-
-def config(measures, window_s=(2, 4), rule="per_column"):
-    pair = {
-        "what": "pair",
-        "grid": {"protocol": said(["CUBIC"]), "rtt_ms": said([25])},
-        "flows": [{"protocol": said("CCID2"), "rtt_ms": "=rtt_ms"}, {"rtt_ms": "=rtt_ms"}],
-        "runs": said(1),
-        "window_s": said(list(window_s)),
-        "measures": measures,
-        "weights": {"experiment": "self", "rule": rule},
-    }
-    own = {**pair, "measures": ["throughput"], "grid": {**pair["grid"], "protocol": said(["CUBIC", "CCID2"])}}
-    del own["weights"]
-    analysis = {
-        "U_c_db": -0.46,
-        "t_e_s": 1,
-        "convergence_from_s": 2,
-        "convergence_window_s": 1,
-        "peak_share": 0.9,
-        "residual_share": 0.25,  # not its own complement
-        "target_rate_bps": 40e6,
-        "common_within_s": 0.3,
-        "rates_count": "received",
-        "utilisation_counts": "payload",
-        "sharing_from_s": 2,
-        "sharing_end_s": 1,
-        "fair_ratio": 0.8,
-        "fair_mean_s": 1,
-        "together_rtts": 1.5,
-    }
-    return PaperConfig.model_validate(
-        {
-            "paper": "bhatti2009",
-            "cite": "x",
-            "analysis": {name: said(value) for name, value in analysis.items()},
-            "experiments": {"self": own, "pair": pair},
-        }
-    )
-
-
-def trace(*runs, first_run=0, protocols=("CCID2", "CUBIC"), events=(), **columns):
-    """A trace whose runs are lists of flows, each a list of Mb/s per 1-s sample; 25 ms, 100 Mb/s Ethernet."""
-    tables = {"runs": [], "flows": [], "samples": []}
-    for run_id, flows in enumerate(runs, first_run):
-        tables["runs"].append(
-            {
-                "run_id": run_id,
-                "paper": "bhatti2009",
-                "experiment": "pair",
-                "backend": "engine",
-                "seed": run_id,
-                "replicate": run_id,
-                "duration_s": float(len(flows[0])),
-                "sample_s": 1.0,
-                "protocol": protocols[-1],
-                "rtt_ms": 25,
-                "capacity_bps": 100e6,
-                "wire_bytes": 1538.0,
-                "payload_bytes": 1448.0,
-            }
-        )
-        for flow_id, rates in enumerate(flows, 1):
-            about = {"cc": "x", "rtt_s": 0.025, "access_bps": 0.0, "start_s": 0.0, "stop_s": np.inf}
-            about |= {"protocol": protocols[flow_id - 1], "role": "foreground"}
-            tables["flows"].append({"run_id": run_id, "flow_id": flow_id, **about})
-            for t_s, rate in enumerate(rates, 1):
-                sample = {"t_s": float(t_s), "delivered_bytes": rate * 1e6 / 8}
-                sample |= {name: values[t_s - 1] for name, values in columns.items()}
-                tables["samples"].append({"run_id": run_id, "flow_id": flow_id, **sample})
-    frames = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    names = ["run_id", "flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-    given = [(*event, *[np.nan] * (len(names) - len(event))) for event in events]
-    frames["events"] = pd.DataFrame(given, columns=names)
-    return Trace(**frames, provenance={"grid": ["protocol", "rtt_ms"]})
 
 
 def self_metrics(cubic=(61.0, 33.0), ccid2=(43.0, 51.0)):
@@ -102,12 +22,6 @@ def self_metrics(cubic=(61.0, 33.0), ccid2=(43.0, 51.0)):
         for flow, value in enumerate(means, 1)
     ]
     return pd.DataFrame(rows)
-
-
-def value(metrics, metric, flow=0, run_id=0):
-    rows = metrics.query("metric == @metric and flow == @flow and run_id == @run_id")
-    assert len(rows) == 1
-    return rows["value"].item()
 
 
 def measured(measures, *flows, window_s=(2, 4), weights=None, **columns):
@@ -128,16 +42,8 @@ def test_means_are_over_the_window_and_94_mbps_fill_the_link():
 def test_rows_tell_the_grid_from_the_flow():
     metrics = measured(["throughput"], [40, 40, 40, 40], [54, 54, 54, 54])
     own = metrics.query("metric == 'throughput_mean'").set_index("flow")
-    assert list(metrics.columns) == [
-        "run_id",
-        "replicate",
-        "protocol",
-        "rtt_ms",
-        "flow",
-        "flow_protocol",
-        "metric",
-        "value",
-    ]
+    columns = [*("run_id", "replicate", "protocol", "rtt_ms"), *("flow", "flow_protocol", "metric", "value")]
+    assert list(metrics.columns) == columns
     assert own["flow_protocol"].to_dict() == {1: "CCID2", 2: "CUBIC"}
     assert set(metrics["protocol"]) == {"CUBIC"}
     assert metrics.query("flow == 0")["flow_protocol"].eq("").all()
@@ -153,11 +59,6 @@ def test_first_arrivals_count_apart_from_in_order_goodput():
     metrics = measured(["throughput", "jfi"], [0, 0, 50, 0], [0, 0, 0, 50], received_bytes=[3e6, 3e6, 3e6, 3e6])
     assert value(metrics, "received_mean", 1) == 24
     assert value(metrics, "jfi_mean_received") == 1
-
-
-def test_first_arrivals_that_a_source_does_not_record_are_nan():
-    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
-    assert np.isnan(value(metrics, "received_mean", 1))
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("per_column", (43, 33)), ("mean_of_columns", (47, 47))])
@@ -265,14 +166,6 @@ def test_growth_is_timed_from_what_leaves_the_residual_share_to_the_bdp_and_on_t
     assert value(metrics, "cwnd_mean", 1) == pytest.approx(1127 / 6)
 
 
-def test_background_flows_are_not_measured():
-    made = trace([[40] * 4, [54] * 4])
-    made.flows.loc[made.flows["flow_id"] == 2, "role"] = "background"
-    metrics = measure(made, config(["throughput", "peak"]), "pair")
-    assert value(metrics, "throughput_sum") == 40
-    assert set(metrics["flow"]) == {0, 1}
-
-
 def test_runs_of_different_length_are_measured_side_by_side():
     made = merge([trace([[40] * 4, [54] * 4]), trace([[30] * 3, [60] * 3], first_run=1)])
     metrics = measure(made, config(["throughput"]), "pair")
@@ -363,18 +256,6 @@ def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True))
 
 
-@settings(max_examples=10)
-@given(st.tuples(rates, rates), st.randoms())
-def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
-    made = trace(run)
-    asked = config(["throughput", "jfi", "ratio"])
-    expected = measure(made, asked, "pair")
-    rows = list(range(len(made.samples)))
-    random.shuffle(rows)
-    shuffled = Trace(made.runs, made.flows, made.samples.iloc[rows], provenance=made.provenance)
-    pd.testing.assert_frame_equal(measure(shuffled, asked, "pair"), expected)
-
-
 def test_an_unknown_measure_is_refused_with_the_known_ones():
     with pytest.raises(InputError) as error:
         measured(["jain"], [1] * 4, [1] * 4)
@@ -388,11 +269,3 @@ def test_nru_without_the_runs_that_give_its_weights_is_refused():
     with pytest.raises(InputError) as error:
         measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
     assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
-
-
-def test_flows_with_different_numbers_of_samples_are_refused():
-    made = trace([[1] * 4, [1] * 4])
-    made.samples = made.samples.iloc[:-1]
-    with pytest.raises(InputError) as error:
-        measure(made, config(["throughput"]), "pair")
-    assert "run 0" in str(error.value)

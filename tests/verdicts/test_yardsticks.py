@@ -82,11 +82,11 @@ def test_the_other_paper_on_shared_cells(papers, against):
 
 def test_side_by_side_counts_the_same_numbers_for_all(printed, papers, against):
     null, other = against(null_model(printed)), against(other_of(papers, "bhatti2009"))
-    [row] = side_by_side({"null": null, "other": other}).to_dict("records")
+    [row] = side_by_side(null, other).to_dict("records")
     assert (row["paper"], row["numbers"]) == ("bhatti2009", 40)
     same = null.merge(other.dropna(subset="within")[["exhibit", "key", "metric"]])
-    assert row["null"] == pytest.approx(same["within"].mean())
-    assert row["other by scatter"] == pytest.approx(other["within_scatter"].mean())
+    assert row["reproduced"] == pytest.approx(same["within"].mean())
+    assert row["by_scatter"] == pytest.approx(other["within_scatter"].mean())
 
 
 def test_crps_of_small_ensembles():

@@ -99,10 +99,6 @@ class Evidence:
         per_run = self.per_run(experiment, metric, by, flow, **where)
         return self._over_runs(per_run, 1) if self.rows in ("mean", "means") else per_run * np.nan
 
-    def count(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.Series:
-        """Number of replicates with a value, by cell."""
-        return self.per_run(experiment, metric, by, flow, **where).count()
-
     def flows(self, experiment: str, metric: str) -> list[int]:
         """Numbers of the flows for which an experiment has a metric; [1] without any, so that `table` reports what is missing."""
         self.count_runs(experiment)

@@ -47,13 +47,11 @@ def off(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float)
     return (placing.errors(values[own], cells) / width[own]).clip(-far, far).fillna(far)
 
 
-def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float) -> pd.Series:
-    """Mean distance of each setting from the published numbers: of the absolute errors `off`; by setting."""
-    return off(values, cells, width, far).abs().mean(axis=1)
-
-
 def weights(distance: pd.Series, accepted: float) -> pd.Series:
-    """Weight of each setting, with sum 1: proportional to 1 - (d/h)^2 below h, the quantile ``accepted`` of the distances."""
+    """Weight of each setting, with sum 1: proportional to 1 - (d/h)^2 below h, the quantile ``accepted`` of the distances.
+
+    A distance is the mean of the absolute errors `off`.
+    """
     reach = distance.quantile(accepted)
     weight = (1 - (distance / reach) ** 2).clip(lower=0) if reach > 0 else (distance == 0).astype(float)
     if weight.sum() == 0:  # all are equally far

@@ -162,8 +162,7 @@ class Judged:
             judged = [number for number in judged if number not in self.reprints]
         else:
             fitted = self._chosen(check.fit)
-            distance = inference.distances(self.values[fitted], self.cells, self.width, self.judging.far)
-            weight = inference.weights(distance, self.judging.accepted)
+            weight = inference.weights(self.off[fitted].abs().mean(axis=1), self.judging.accepted)
         return {
             **self._about,
             "fitted_paper": check.fit.paper or self.paper,
@@ -254,10 +253,8 @@ def of_shipped(layout: Layout, paper: PaperConfig) -> dict[str, pd.DataFrame]:
 
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
     """Write the tables of `of_shipped` for one paper to a folder. Raises InputError for an invalid configuration."""
-    config = load_paper(layout.paper_config(paper))
-    with whole_folder(place) as folder:
-        for name, table in of_shipped(layout, config).items():
-            rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
+    found = of_shipped(layout, load_paper(layout.paper_config(paper)))
+    write_parts(place, {name: rounded_table(table) for name, table in found.items()})
 
 
 def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
@@ -265,6 +262,13 @@ def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFram
     return {
         name: read_parts(layout, layout.placed, papers, name).reindex(columns=COLUMNS[name]) for name in ENSEMBLE_TABLES
     }
+
+
+def write_parts(place: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables of one paper to a folder, where `read_parts` reads them."""
+    with whole_folder(place) as folder:
+        for name, table in tables.items():
+            table.to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -> pd.DataFrame:
