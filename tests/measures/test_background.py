@@ -116,12 +116,6 @@ def test_each_run_shares_in_its_own_way():
     assert of_second == [0.4, 2, 1]
 
 
-def test_flows_that_never_become_fair_have_no_time():
-    metrics = measured(["sharing"], [90.0] * 8, [10.0] * 8)
-    assert np.isnan(value(metrics, "fair_at_s"))
-    assert value(metrics, "lead_changes") == 0
-
-
 def test_background_counts_what_goes_forward_by_role():
     others = [
         ("background", "forward", [0, 0, 1, 1, 1, 1, 1, 1]),

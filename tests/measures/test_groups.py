@@ -72,15 +72,6 @@ def test_nru_weights_come_from_the_flows_own_self_pair(rule, expected):
     assert value(metrics, "U_N-") == pytest.approx(-3.0103, abs=1e-4)
 
 
-def test_a_flow_has_the_weight_of_its_place_in_the_order_of_starts():
-    # CUBIC starts first: it is compared with the 61 Mb/s of flow 1 of its self-pair, CCID2 with 51 of flow 2
-    pair = trace([[51 / 2] * 4, [61] * 4])
-    pair.flows["start_s"] = [30.0, 0.0]
-    metrics = measure(pair, config(["nru"]), "pair", self_metrics())
-    assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
-
-
 def test_further_rules_of_the_weights_shift_every_flow():
     both = config(["nru", "stability"])
     both.experiments["pair"].weights.also = ["half_of_sum", "sum_of_columns"]
@@ -101,12 +92,6 @@ def test_sum_of_the_flows_stabilities_beside_their_mean():
     metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=self_metrics())
     assert value(metrics, "S_N_sum") == pytest.approx(value(metrics, "S_n", 1) + value(metrics, "S_n", 2))
     assert value(metrics, "S_N_sum") == pytest.approx(2 * value(metrics, "S_N_eq10"))
-
-
-def test_weights_are_means_over_the_runs_of_the_self_pair():
-    runs = pd.concat([self_metrics(cubic=(61, 20)), self_metrics(cubic=(61, 46))])
-    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():

@@ -341,12 +341,3 @@ def test_a_fit_that_does_not_converge_gives_no_number():
 
 def test_other_algorithms_are_not_compared():
     assert reno_run(1, 100, cc=("bbr",)).checks().empty
-
-
-def test_windows_and_events_of_a_flow():
-    run = reno_run(2, 60)
-    assert run.windows_of(2, 3.0, 6.0)["t_s"].tolist() == [3.0, 4.0, 5.0]
-    assert set(run.windows_of(2)["flow_id"]) == {2} and len(run.windows_of(2)) == 18
-    shuffled = Recoveries(run.polls, run.flows, run.events[::-1], run.end_s, 1000.0, 2.0, 6)
-    assert shuffled.events_of(1, "loss", "recovery_end")["t_s"].tolist() == [1.5, 2.0, 17.0]
-    assert shuffled.events_of(1, "loss")["flow_id"].tolist() == [1, 1]

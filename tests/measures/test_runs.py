@@ -1,7 +1,5 @@
 """What is measured of runs without any configuration, on tables made by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,18 +51,6 @@ def test_what_a_source_does_not_record_is_nan():
     assert np.isnan(runs.r_received).all() and runs.r_received.shape == (1, 2, 3)
     assert np.isnan(runs.ceiling_mbps).tolist() == [True]
     assert np.isnan(runs.mean_windows_pkts(0.5)).all()
-
-
-def test_without_a_window_all_of_the_run_counts():
-    (runs,) = blocks(trace(TWO_RUNS[:1]))
-    assert runs.window_s == (0.0, 10.0)
-    assert runs.means_mbps[0, 0] == pytest.approx(618 / 5 * 8000 / 2e6)
-
-
-def test_another_window_measures_anew():
-    runs = measured(trace(TWO_RUNS[:1]))
-    assert runs.means_mbps[0, 0] == pytest.approx(0.8)
-    assert replace(runs, window_s=(6.0, 8.0)).means_mbps[0, 0] == pytest.approx(1.2)
 
 
 def test_a_run_that_ends_before_the_window_shows_nothing():

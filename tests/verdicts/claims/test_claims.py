@@ -53,12 +53,6 @@ def test_an_exception_fails_its_claim_in_one_line():
     assert judged([2.0], function=broken) == Judged("failed", "ValueError: two lines")
 
 
-def test_a_missing_grid_point_fails_with_its_name():
-    found = judged([2.0], function=lambda evidence: {"more": ratio(evidence)[120]})
-    assert found.verdict == "failed"
-    assert "120" in found.evidence
-
-
 # --- The committed claims ----------------------------------------------------------------------------------------
 
 
