@@ -103,24 +103,24 @@ class Printed:
         found["in_ensemble"] = found.index.isin(rows.index)
         found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
         others = found.index[~found["in_ensemble"]]
-        inside = {number: self._inside_runs(number, frozenset(reading.metrics.items())) for number in others}
+        measured = self._measured(frozenset(reading.metrics.items()))
+        inside = {number: self._inside_runs(number, measured) for number in others}
         known = pd.Series(inside, dtype=object).dropna().astype(bool)
         return found.assign(
             in_runs=found.index.isin(known.index), inside_runs=known.reindex(found.index, fill_value=False)
         )
 
-    @cache  # noqa: B019  (an object lives as long as the process)
-    def _inside_runs(self, number: int, metrics: Metrics) -> bool | None:
+    def _inside_runs(self, number: int, measured: Measured) -> bool | None:
         """Whether a published number of one run is in the range of the runs here; None without a range."""
         row = self.numbers.loc[number]
         value = pd.to_numeric(row["value"], errors="coerce")
         if row["printed_runs"] != 1 or row["cell"] is None or pd.isna(row["within"]) or pd.isna(value):
             return None
-        runs = row["cell"].by_replicate(self._measured(metrics)).dropna().astype(float)
+        runs = row["cell"].by_replicate(measured).dropna().astype(float)
         low, high = runs.quantile(list(self.inside))
         return bool(low <= value <= high) if len(runs) > 1 else None
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019  (an object lives as long as the process)
     def _measured(self, metrics: Metrics) -> Measured:
         return Measured(self.load, dict(metrics))
 
@@ -158,20 +158,19 @@ def reading_table(
     for name in papers:
         found = _printed(layout, held[name], numbers, ensemble, config)
         plan = config.papers.get(name)
-        hypotheses = plan.hypotheses if plan else {}
+        hypotheses = _readings(config, name)
         readings = {CONFIGURED: (_NOTHING, "")}
         if plan and plan.second_reference:
             readings[SECOND] = (_NOTHING, plan.second_reference)
-        readings |= {each: (plan.reading(each), hypotheses[each].what) for each in hypotheses}
+        readings |= {each: (reading, plan.hypotheses[each].what) for each, reading in hypotheses.items()}
         counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
         once.append(found.counts(CONFIGURED, _NOTHING, found.reprints if TWINS[0] in papers else ()))
         rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
         if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
-            for each, hypothesis in hypotheses.items():
+            for each, reading in hypotheses.items():
                 where = f"config/ensemble.yaml: papers.{name}.hypotheses.{each}"
-                unmet += _unmet(
-                    where, hypothesis.needs, Suggested(found, readings[each][0], counts[each], counts[CONFIGURED])
-                )
+                suggested = Suggested(found, reading, counts[each], counts[CONFIGURED])
+                unmet += _unmet(where, plan.hypotheses[each].needs, suggested)
     if unmet:
         raise InputError("; ".join(unmet))
     table = pd.DataFrame(rows, columns=COLUMNS)
