@@ -1,7 +1,6 @@
 """Published numbers, keys, tolerances and the comparison with reproduced numbers."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
+from tcpfair.files.layout import PAPERS
+from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.verdicts.printed import (
     OUTCOMES,
     PRINTED_COLUMNS,
@@ -26,16 +26,14 @@ from tcpfair.verdicts.printed import (
     parse_key,
     within,
 )
+from tests.verdicts import bundled
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / "data"
-PAPERS = ["bhatti2008", "bhatti2009", "kozu2014", "ha2006", "ogura"]
+DATA = bundled.LAYOUT.data
 
 
 @pytest.fixture(scope="module")
 def printed():
-    configs = [load_paper(ROOT / "config" / "papers" / f"{paper}.yaml") for paper in PAPERS]
-    return pd.concat([load_printed(config, DATA) for config in configs], ignore_index=True)
+    return pd.concat([load_printed(bundled.config(paper), DATA) for paper in PAPERS], ignore_index=True)
 
 
 @pytest.fixture(scope="module")

@@ -9,22 +9,19 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import PAPERS, Layout, repository_root
-from tcpfair.papers.papers import load_paper
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.verdicts.claims import VERDICTS, evaluate, registry
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
-from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.measured import Measured
 from tests.small_checkout import put
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
+from tests.verdicts.claims.worlds import CLAIMS, CONFIGS
 from tests.verdicts.claims.worlds import metrics as of_worlds
 from tests.verdicts.claims.worlds import trace as of_world
 
-ROOT = repository_root()
-CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
-BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
+OF_PAPER = {paper: [claim for claim in CLAIMS.values() if claim.paper == paper] for paper in PAPERS}
 
 
 def judged(ratios, about=None, function=lambda evidence: {"more": ratio(evidence)}, config=CONFIG):
@@ -56,9 +53,9 @@ def test_an_exception_fails_its_claim_in_one_line():
 # --- The committed claims ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", BUILT)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_that_can_be_decided_has_a_function_and_only_those(paper):
-    claims = load_claims(ROOT / "data" / "claims" / f"{paper}.yaml")
+    claims = OF_PAPER[paper]
     built = [c for c in claims if set(c.experiments) <= set(CONFIGS[paper].experiments)]
     assert [c.id for c in built if claim_function(c) is None] == []
     module = import_module(f"tcpfair.verdicts.claims.{paper}")
@@ -66,10 +63,10 @@ def test_every_claim_that_can_be_decided_has_a_function_and_only_those(paper):
     assert functions <= {c.function_name for c in claims}
 
 
-@pytest.mark.parametrize("paper", BUILT)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_the_exhibits_of_claims_exist(paper):
     exhibits = {exhibit.id for exhibit in CONFIGS[paper].exhibits}
-    named = {name for c in load_claims(ROOT / "data" / "claims" / f"{paper}.yaml") for name in c.exhibits}
+    named = {name for c in OF_PAPER[paper] for name in c.exhibits}
     assert named <= exhibits
 
 
@@ -183,15 +180,9 @@ def test_a_row_of_a_claim_counts_its_clauses_and_theirs_have_what_was_found(of_o
     }
     assert row["evidence"].endswith("From buffer_sweep (2 runs, engine).")
     clause = of_ogura.clauses.loc[("ogura.c26", "keeps")]
-    stated = load_claims(ROOT / "data" / "claims" / "ogura.yaml")[25].clauses["keeps"]
-    assert (clause["says"], clause["quantity"], clause["unit"], clause["asks"], clause["why"], clause["in_print"]) == (
-        stated.says,
-        stated.quantity,
-        stated.unit,
-        stated.asks,
-        stated.why,
-        stated.in_print,
-    )
+    stated = CLAIMS["ogura.c26"].clauses["keeps"]
+    for name in ("says", "quantity", "unit", "asks", "why", "in_print"):
+        assert clause[name] == getattr(stated, name)
     assert (clause["paper"], clause["source"], clause["outcome"], clause["cell"]) == ("ogura", "engine", "holds", "")
     assert clause[["value", "low", "high", "confidence", "single_share", "n_single"]].tolist() == [1, 1, 1, 1, 1, 2]
 
@@ -225,7 +216,7 @@ def test_a_claim_without_a_function_fails_and_names_it():
     assert claim_function(claim(id="nobody.c01")) is None
 
 
-@pytest.mark.parametrize("paper", BUILT)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_bounds_stand_with_the_clause_not_in_a_function(paper):
     tree = ast.parse(inspect.getsource(import_module(f"tcpfair.verdicts.claims.{paper}")))
     numbers = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
