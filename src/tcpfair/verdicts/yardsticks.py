@@ -38,11 +38,9 @@ def null_model(printed: pd.DataFrame) -> pd.DataFrame:
     for such a model. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never predicted.
     """
     results = printed[(printed["kind"] == "result") & ~printed["metric"].isin(_LETTERS)]
-    parts = []
-    for _, table in results.groupby(["exhibit", "metric"], sort=False):
-        if len(table) >= SMALLEST_TABLE:
-            parts.append(table.assign(value=pd.to_numeric(table["value"], errors="coerce").median()))
-    return _as_numbers(pd.concat(parts) if parts else results.iloc[:0], "null model")
+    tables = pd.to_numeric(results["value"], errors="coerce").groupby([results["exhibit"], results["metric"]])
+    known = tables.transform("size") >= SMALLEST_TABLE
+    return _as_numbers(results.assign(value=tables.transform("median"))[known], "null model")
 
 
 def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFrame:
