@@ -37,18 +37,19 @@ def test_every_printed_result_is_there_with_a_cell_or_a_reason(table):
 
 def test_cells_as_a_reader_would_name_them(table):
     pair = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_mean")
-    assert (pair["experiment"], pair["measure"], pair["flow"]) == ("pair_ccid2_first", "jfi_mean", 0)
+    assert (pair["experiment"], pair["cell"].measure, pair["flow"]) == ("pair_ccid2_first", "jfi_mean", 0)
     assert pair["where"] == {"protocol": "BIC", "rtt_ms": 100}
-    assert (pair["scale"], pair["derived"]) == (1.0, "")
+    assert (pair["cell"].scale, pair["derived"]) == (1.0, False)
     percent = row(table, "ha2006.fig5", "protocol=FAST;rtt_ms=162", "utilisation")
-    assert (percent["experiment"], percent["scale"]) == ("util_type2", 100.0)
+    assert (percent["experiment"], percent["cell"].scale) == ("util_type2", 100.0)
     upper = row(table, "bhatti2008.table6", "protocol=CUBIC;rtt_ms=100", "U_N+")
-    assert upper["measure"] == "U_n" and pd.isna(upper["flow"]) and upper["derived"] == "mean of fair"
+    assert (upper["cell"].measure, upper["cell"].flows, upper["derived"]) == ("U_n", "mean of fair", True)
+    assert pd.isna(upper["flow"])
     megabytes = row(table, "kozu2014.sec-3.1", "protocol=CUBIC;rtt_ms=2", "cwnd_mean")
     assert megabytes["flow"] == 1 and megabytes["where"] == {"protocol": "CUBIC", "rtt_ms": 128}
-    assert megabytes["scale"] == pytest.approx(1448e-6)
+    assert megabytes["cell"].scale == pytest.approx(1448e-6)
     gain = row(table, "ha2006.sec-4.2.2", "item=RTT-fairness;protocol=STCP", "improvement_max")
-    assert gain["experiment"] == "rtt_fairness+rtt_types" and gain["derived"] == "gain, max over cells"
+    assert (gain["experiment"], gain["cell"].cells, gain["derived"]) == ("rtt_fairness+rtt_types", "max", True)
 
 
 def synthetic(values, **grid):

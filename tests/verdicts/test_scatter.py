@@ -48,7 +48,7 @@ def script():
 
 
 def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
-    both = scatter.in_both(bundled.cells("bhatti2008"), bundled.cells("bhatti2009")).query("derived == ''")
+    both = scatter.in_both(bundled.cells("bhatti2008"), bundled.cells("bhatti2009")).query("not derived")
     counts = both.groupby(["experiment", "protocol", "metric"]).size()
     assert counts.to_dict() == {
         ("self", "NewReno", "throughput_mean"): 8,

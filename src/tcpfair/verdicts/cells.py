@@ -36,7 +36,7 @@ from tcpfair.verdicts.printed import PRINTED_COLUMNS, as_number, load_printed, m
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
-    *("cell", "experiment", "measure", "flow", "where", "scale", "printed_runs", "derived", "reason"),
+    *("cell", "experiment", "flow", "where", "printed_runs", "derived", "reason"),
 ]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a published key that are no grid variables
@@ -81,12 +81,9 @@ class Cell(Combined):
     grid: dict[str, list[Any]]  # of the experiments: all values
 
     @property
-    def derived(self) -> str:
-        """How the number is computed from its cells, in a few words; empty for the mean over the runs of one cell."""
-        steps = [self.runs if self.runs != "mean" else "", "inverse" if self.inverse else "", self.flows or ""]
-        steps += ["gain" if self.gain else "ratio"] if self.base else []
-        steps += [f"{self.cells} over cells"] if self.cells else []
-        return ", ".join(step for step in steps if step)
+    def derived(self) -> bool:
+        """Whether the number is more than the mean over the runs of one cell."""
+        return bool(self.runs != "mean" or self.inverse or self.flows or self.base or self.cells)
 
     def value(self, measured: Measured) -> float | str:
         """The number from the metrics of some runs, in the published unit.
@@ -346,11 +343,10 @@ def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
 def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     """Every published result of a paper with its cell, in the order of publication (`CELL_COLUMNS`).
 
-    In addition to the published columns: ``cell`` (a `Cell` or None), its experiment (several joined by ``+``), measure, flow
-    (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the published unit),
-    ``printed_runs`` (number of runs behind the published number, if known), ``derived`` (how the number is computed, unless
-    it is the mean over runs of one cell) and the ``reason`` why it has no cell. Raises InputError when a number has no rule,
-    or when a rule has a name that the paper's configuration lacks.
+    In addition to the published columns: ``cell`` (a `Cell` or None), its experiment (several joined by ``+``), flow (0 the
+    system, NA all flows), where (a dict of grid values) and `Cell.derived`, ``printed_runs`` (number of runs behind the published
+    number, if known) and the ``reason`` why it has no cell. Raises InputError when a number has no rule, or when a rule has a
+    name that the paper's configuration lacks.
     """
     rules = load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
@@ -359,7 +355,12 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
         rule = rule_of(rules, number)
         cell = None if rule.reason else cell_of(paper, rule, number)
         runs = rule.printed_runs or (paper.experiments[cell.experiments[0]].runs.value if cell else 0)
-        rows.append({**number, **_described(cell), "cell": cell, "printed_runs": runs, "reason": rule.reason})
+        about = {"experiment": "", "where": {}, "derived": False}
+        if cell:
+            about = {"experiment": "+".join(cell.experiments), "where": cell.where, "derived": cell.derived}
+        rows.append(
+            {**number, **about, "flow": cell and cell.flow, "cell": cell, "printed_runs": runs, "reason": rule.reason}
+        )
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
@@ -391,13 +392,6 @@ def stated(rules: Rules, paper: str, published: pd.DataFrame) -> dict[tuple[str,
         identity = None if own else quoted_identity(number)
         found.setdefault(identity or (number["exhibit"], number["key"], number["metric"]), rule)
     return found
-
-
-def _described(cell: Cell | None) -> dict[str, Any]:
-    if cell is None:
-        return {"experiment": "", "measure": "", "flow": None, "where": {}, "scale": np.nan, "derived": ""}
-    named = {"experiment": "+".join(cell.experiments), "where": dict(cell.where), "derived": cell.derived}
-    return named | {name: getattr(cell, name) for name in ("measure", "flow", "scale")}
 
 
 def cell_of(paper: PaperConfig, rule: Rule, number: Mapping[str, str]) -> Cell:

@@ -120,7 +120,7 @@ def reprints(paper: PaperConfig, layout: Layout) -> frozenset[int]:
 
 
 def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.DataFrame:
-    both = in_both(*(cells(papers[name], layout) for name in TWINS)).query("derived == ''")
+    both = in_both(*(cells(papers[name], layout) for name in TWINS)).query("not derived")
     both = both.assign(first=pd.to_numeric(both["value"]), second=pd.to_numeric(both["other"]))
     parts = [both[~both["reprint"]], _ratios_of_both(both), _spreads_of_both(numbers)]
     found = pd.concat(parts, ignore_index=True)

@@ -49,7 +49,7 @@ def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFr
     Cells that are one measurement published twice are omitted.
     """
     first, second = (cells(papers[name], layout) for name in TWINS)
-    found = pd.concat([in_both(first, second), in_both(second, first)]).query("derived == '' and not reprint")
+    found = pd.concat([in_both(first, second), in_both(second, first)]).query("not derived and not reprint")
     return _as_numbers(found.assign(value=pd.to_numeric(found["other"])), "other paper")
 
 
