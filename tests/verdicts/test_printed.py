@@ -41,12 +41,6 @@ def tolerances():
     return load_tolerances(DATA / "tolerances.yaml")
 
 
-def cell(printed, exhibit, key, metric):
-    rows = printed.query("exhibit == @exhibit and key == @key and metric == @metric")
-    assert len(rows) == 1
-    return rows.iloc[0]
-
-
 def reproduced(*rows):
     columns = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
     return pd.DataFrame([(*row, 0.1, 5, "engine") for row in rows], columns=columns)

@@ -12,7 +12,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.verdicts.claims import VERDICTS, evaluate, registry
-from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
+from tcpfair.verdicts.claims.registry import Judged, claim_function, decide
 from tcpfair.verdicts.measured import Measured
 from tests.small_checkout import put
 from tests.verdicts.claims.test_decision import claim, ratio
@@ -89,9 +89,7 @@ def without_results(tmp_path_factory):
 
 
 def test_every_claim_gets_a_line(without_results):
-    claims, clauses = without_results
-    assert list(claims.columns) == CLAIM_COLUMNS
-    assert list(clauses.columns) == CLAUSE_COLUMNS
+    claims, _ = without_results
     assert len(claims) == 158
     assert claims["id"].is_unique
     assert set(claims["verdict"]) <= set(VERDICTS) - {"pending", "failed"}
