@@ -55,14 +55,6 @@ def test_both_cells_of_a_run_are_drawn_together():
     assert np.allclose(table[80], 10 * table[40])
 
 
-@pytest.mark.parametrize("n", [3, 5, 40])
-def test_the_interval_of_a_mean_is_students(n):
-    values = np.random.default_rng(1).normal(5, 2, n)
-    table = evidence_of(metrics(values), "means").table("sweep", "ratio", "rtt_ms").iloc[1:, 0]
-    low, high = stats.t.interval(0.8, n - 1, values.mean(), stats.sem(values))
-    assert table.quantile([0.1, 0.9]).to_numpy() == pytest.approx([low, high], abs=0.15 * (high - low))
-
-
 WORLDS = 500
 QUANTITIES = {  # of the means of two cells, b of twice as many runs; the true value
     "mean": (lambda a, b: a, 3.0),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import ENSEMBLE_TABLES, Layout, repository_root
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.settings import grid_points, point_text
@@ -46,13 +46,6 @@ def made():
     judging = config.judging.model_copy(update={"least_effective": 1})
     config = config.model_copy(update={"judging": judging})
     return tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {"kozu2014": shipped()}, config)
-
-
-def test_every_table_has_its_columns(made):
-    assert list(made) == list(ENSEMBLE_TABLES)
-    assert {name: list(table.columns) for name, table in made.items()} == tables.COLUMNS
-    empty = tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {}, load(LAYOUT.ensemble_config))
-    assert {name: list(table.columns) for name, table in empty.items()} == tables.COLUMNS
 
 
 def test_what_is_left_for_the_ledger_reads_the_same_there(made, tmp_path, monkeypatch):
