@@ -136,7 +136,7 @@ def foretold():
     layout = Layout(repository_root())
     config, papers = load(layout.ensemble_config), ("bhatti2008", "bhatti2009")
     of, other = (
-        next(tables._judged(layout, paper, ensemble_table.read(layout.ensembles, paper.paper), config))[0]
+        next(tables._judged(layout, paper, ensemble_table.read(layout.ensembles, paper.paper), config))
         for paper in (load_paper(layout.paper_config(name)) for name in papers)
     )
     shared = [each for each in of.assumptions if any(set(each.names) & set(its.names) for its in other.assumptions)]

@@ -55,8 +55,9 @@ class Judged:
     cells: pd.DataFrame
     width: pd.Series
     judging: Judging
-    assumptions: tuple[Assumption, ...] = ()
-    what: str = ""
+    assumptions: tuple[Assumption, ...]
+    what: str
+    refused: int  # settings
     others: Mapping[str, Judged] = field(
         default_factory=dict
     )  # other papers, as published, from which this is inferred
@@ -132,8 +133,8 @@ class Judged:
     def _about(self) -> dict[str, str]:
         return {"paper": self.paper, "hypothesis": self.members.hypothesis}
 
-    def summary(self, refused: int) -> dict:
-        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": refused}
+    def summary(self) -> dict:
+        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": self.refused}
         about["numbers"] = len(self.compared.columns)
         if not about["numbers"]:
             return about
@@ -193,15 +194,15 @@ def tables(
     if paper in shipped:
         plan = config.papers[paper]
         others = {
-            name: next(_judged(layout, papers[name], shipped[name], config))[0]
+            name: next(_judged(layout, papers[name], shipped[name], config))
             for name in plan.inferred_from
             if name in shipped
         }
         added = {"others": others, "reprints": reprints(papers[paper], layout) if others else frozenset()}
         added["second_reference"] = plan.second_reference if plan.second_reference in others else ""
-        for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
+        for alone in _judged(layout, papers[paper], shipped[paper], config):
             judged = replace(alone, **added)
-            parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
+            parts["ensemble_papers"].append(pd.DataFrame([judged.summary()]))
             if judged.compared.empty:  # these experiments have no published numbers
                 continue
             parts["ensemble_numbers"].append(judged.numbers)
@@ -220,8 +221,8 @@ def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     return filled(frames, pd.DataFrame(columns=columns)).reindex(columns=columns)
 
 
-def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:
-    """The ensemble of a paper as published and under each hypothesis with members, and the number of refused settings."""
+def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[Judged]:
+    """The ensemble of a paper as published and under each hypothesis with members."""
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
@@ -230,7 +231,7 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     for members, reading, refused in members_of(found, paper, plan):
         what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper as published"
         judged = numbers[~excluded(numbers, reading.excluded)]
-        yield Judged(members, judged, width, config.judging, assumptions, what), refused
+        yield Judged(members, judged, width, config.judging, assumptions, what, refused)
 
 
 def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
