@@ -82,3 +82,16 @@ def value(metrics, metric, flow=0, run_id=0):
     rows = metrics.query("metric == @metric and flow == @flow and run_id == @run_id")
     assert len(rows) == 1
     return rows["value"].item()
+
+
+def of_self(values, rtt_ms=(25,)):
+    """The table of self-pairs: protocol -> goodput of flow 1, 2, ..; twice, 1 Mb/s to either side, and their sums."""
+    rows = [
+        {"protocol": protocol, "rtt_ms": rtt, "flow": flow, "metric": metric, "value": value + off}
+        for protocol, means in values.items()
+        for rtt in rtt_ms
+        for off in (-1, 1)
+        for metric, flows in (("throughput_mean", means), ("received_mean", [99] * len(means)))
+        for flow, value in enumerate(flows, 1)
+    ]
+    return pd.DataFrame(rows)

@@ -9,19 +9,10 @@ from hypothesis import strategies as st
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, measure
 from tcpfair.sources import merge
-from tests.measures.made import config, trace, value
+from tests.measures.made import config, of_self, trace, value
 
 SEGMENT_MBPS = 1448 * 8 / 1e6  # one packet of payload in a 1-s sample
-
-
-def self_metrics(cubic=(61.0, 33.0), ccid2=(43.0, 51.0)):
-    """Metrics of two self-pairs with these mean throughputs of flow 1 and 2."""
-    rows = [
-        {"run_id": 0, "protocol": protocol, "rtt_ms": 25, "flow": flow, "metric": "throughput_mean", "value": value}
-        for protocol, means in (("CUBIC", cubic), ("CCID2", ccid2))
-        for flow, value in enumerate(means, 1)
-    ]
-    return pd.DataFrame(rows)
+SELF_PAIRS = of_self({"CUBIC": (61.0, 33.0), "CCID2": (43.0, 51.0)})
 
 
 def measured(measures, *flows, window_s=(2, 4), weights=None, **columns):
@@ -65,7 +56,7 @@ def test_first_arrivals_count_apart_from_in_order_goodput():
 def test_nru_weights_come_from_the_flows_own_self_pair(rule, expected):
     ccid2, cubic = expected
     pair = trace([[0, 0, ccid2 / 2, ccid2 / 2], [0, 0, cubic, cubic]])
-    metrics = measure(pair, config(["nru"], rule=rule), "pair", self_metrics())
+    metrics = measure(pair, config(["nru"], rule=rule), "pair", SELF_PAIRS)
     assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)  # half of what it should get
     assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
     assert value(metrics, "U_N") == pytest.approx(-1.5051, abs=1e-4)
@@ -76,7 +67,7 @@ def test_further_rules_of_the_weights_shift_every_flow():
     both = config(["nru", "stability"])
     both.experiments["pair"].weights.also = ["half_of_sum", "sum_of_columns"]
     # own columns 43 and 33; the sums of both self-pairs are 94
-    metrics = measure(trace([[43, 43, 43, 86], [33] * 4]), both, "pair", self_metrics())
+    metrics = measure(trace([[43, 43, 43, 86], [33] * 4]), both, "pair", SELF_PAIRS)
     own_db = value(metrics, "U_n", 1)
     assert value(metrics, "U_n@half_of_sum", 1) == pytest.approx(own_db + 10 * np.log10(43 / 47))
     assert value(metrics, "U_n@sum_of_columns", 2) == pytest.approx(10 * np.log10(33 / 94))
@@ -89,13 +80,13 @@ def test_further_rules_of_the_weights_shift_every_flow():
 
 
 def test_sum_of_the_flows_stabilities_beside_their_mean():
-    metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=self_metrics())
+    metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=SELF_PAIRS)
     assert value(metrics, "S_N_sum") == pytest.approx(value(metrics, "S_n", 1) + value(metrics, "S_n", 2))
     assert value(metrics, "S_N_sum") == pytest.approx(2 * value(metrics, "S_N_eq10"))
 
 
 def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
-    metrics = measured(["nru"], [43, 43, 0, 43], [33] * 4, weights=self_metrics())
+    metrics = measured(["nru"], [43, 43, 0, 43], [33] * 4, weights=SELF_PAIRS)
     assert value(metrics, "U_n", 1) == pytest.approx(10 * np.log10(SEGMENT_MBPS / 43) / 2)
     assert value(metrics, "U_n_of_means", 1) == pytest.approx(-3.0103, abs=1e-4)
     assert value(metrics, "zero_share", 1) == 0.5
@@ -104,7 +95,7 @@ def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
 def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_time():
     # U_n of 1.15 and -1.81 dB: printed S_N 6.31 (bhatti2008 table VI, NewReno at 100 ms)
     rates = [43 * 10**0.115, 33 * 10**-0.181]
-    metrics = measured(["stability"], *([rate] * 4 for rate in rates), weights=self_metrics())
+    metrics = measured(["stability"], *([rate] * 4 for rate in rates), weights=SELF_PAIRS)
     assert value(metrics, "S_N") == pytest.approx(6.31, abs=0.05)
     assert value(metrics, "S_N_eq10") == pytest.approx(0, abs=1e-9)
     assert value(metrics, "S_n", 1) == pytest.approx(0, abs=1e-9)
@@ -113,7 +104,7 @@ def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_tim
 def test_convergence_waits_for_both_flows_and_counts_from_t_e():
     ccid2 = [43, 43, 20, 43, 43, 20, 43, 43]
     cubic = [33, 33, 33, 33, 10, 33, 33, 33]
-    metrics = measured(["convergence"], ccid2, cubic, window_s=(2, 8), weights=self_metrics())
+    metrics = measured(["convergence"], ccid2, cubic, window_s=(2, 8), weights=SELF_PAIRS)
     # samples from 2 s on: flow 1 is there at 4 s, flow 2 at 3 s, both at 4 s; t_e is 1 s
     assert value(metrics, "T_U", 1) == 3
     assert value(metrics, "T_U", 2) == 2
@@ -123,7 +114,7 @@ def test_convergence_waits_for_both_flows_and_counts_from_t_e():
 
 
 def test_flows_that_never_converge_have_no_time():
-    metrics = measured(["convergence"], [10] * 8, [80] * 8, window_s=(2, 8), weights=self_metrics())
+    metrics = measured(["convergence"], [10] * 8, [80] * 8, window_s=(2, 8), weights=SELF_PAIRS)
     assert np.isnan(value(metrics, "T_U"))
     assert np.isnan(value(metrics, "converged_share"))
     assert value(metrics, "T_U", 2) == 2
@@ -162,7 +153,7 @@ def test_runs_of_different_length_are_measured_side_by_side():
 @pytest.mark.filterwarnings("error")
 def test_a_run_shorter_than_the_window_gives_nan_for_every_measure_of_the_window():
     every = config(list(GROUPS), window_s=(60, 300))
-    metrics = measure(trace([[40, 40], [54, 54]], cwnd_pkts=[1.0, 1.0]), every, "pair", self_metrics())
+    metrics = measure(trace([[40, 40], [54, 54]], cwnd_pkts=[1.0, 1.0]), every, "pair", SELF_PAIRS)
     of_whole_run = metrics["metric"].isin(["throughput_peak", "time_to_90_s", "throughput_full_mean"])
     assert metrics[~of_whole_run]["value"].isna().all()
     assert metrics[of_whole_run]["value"].notna().all()
@@ -236,8 +227,8 @@ rates = st.lists(st.integers(0, 100), min_size=4, max_size=4)
 @given(st.lists(st.tuples(rates, rates), min_size=2, max_size=3))
 def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     asked = config(["throughput", "jfi", "nru", "convergence"])
-    together = measure(trace(*runs), asked, "pair", self_metrics())
-    alone = [measure(trace(run, first_run=i), asked, "pair", self_metrics()) for i, run in enumerate(runs)]
+    together = measure(trace(*runs), asked, "pair", SELF_PAIRS)
+    alone = [measure(trace(run, first_run=i), asked, "pair", SELF_PAIRS) for i, run in enumerate(runs)]
     pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True))
 
 
@@ -250,7 +241,7 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
 
 
 def test_nru_without_the_runs_that_give_its_weights_is_refused():
-    only_cubic = self_metrics().query("protocol == 'CUBIC'")
+    only_cubic = SELF_PAIRS.query("protocol == 'CUBIC'")
     with pytest.raises(InputError) as error:
         measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
     assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)

@@ -70,17 +70,16 @@ def test_the_exhibits_of_claims_exist(paper):
     assert named <= exhibits
 
 
-@pytest.fixture
-def checkout(tmp_path):
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
     """A checkout with this one's data and configuration and without results."""
-    return put(tmp_path, {}, linked=("data", "config", "Snakefile"))
+    return put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
 
 
 @pytest.fixture(scope="module")
-def without_results(tmp_path_factory):
+def without_results(checkout):
     """Claims and clauses in a checkout without results; one claim was not requested."""
-    root = put(tmp_path_factory.mktemp("checkout"), {}, linked=("data", "config", "Snakefile"))
-    layout = Layout(root, "engine")
+    layout = Layout(checkout, "engine")
     parts = [
         evaluate(Held(layout, config), lambda claim: "later" if claim.id == "kozu2014.c08" else "")
         for config in CONFIGS.values()
@@ -119,28 +118,28 @@ def test_without_results_a_claim_is_not_run_and_closed_forms_hold(without_result
 
 
 @pytest.fixture(scope="module")
-def of_ogura(tmp_path_factory):
+def of_ogura(checkout, tmp_path_factory):
     """The claims of ogura in a world with Proposal between Alpha and Libra; ``read`` lists the experiments that were read."""
-    checkout, read = put(tmp_path_factory.mktemp("ogura"), {}, linked=("data", "config", "Snakefile")), []
+    folder, read = tmp_path_factory.mktemp("ogura"), []
 
     def metrics(experiment):
         if experiment == "friendliness":
             return None
         read.append(experiment)
-        path = checkout / f"{experiment}.parquet"
+        path = folder / f"{experiment}.parquet"
         table = of_worlds("ogura", experiment).query("replicate < 2")
         second = table["flow"].eq(2) * table["protocol"].map({"Alpha": -0.1, "Libra": 0.1}).fillna(0)
         table.assign(value=0.5 + second).to_parquet(path)
         return path
 
-    def folder(experiment):
+    def trace(experiment):
         read.append(experiment)
         if experiment == "model2":
             raise MissingRunsError("model2: 2 of 6 runs are not there")
-        return checkout / experiment
+        return folder / experiment
 
     layout = Layout(checkout, "engine")
-    held = SimpleNamespace(layout=layout, paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
+    held = SimpleNamespace(layout=layout, paper=CONFIGS["ogura"], metrics=metrics, trace=trace)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry.trace, "read", lambda folder: of_world("ogura", folder.name))
         claims, clauses = evaluate(held, lambda claim: "")
