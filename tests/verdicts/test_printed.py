@@ -106,6 +106,7 @@ def test_text_that_quotes_a_printed_cell_repeats_it_but_for_five(printed):
 # ---- malformed files
 
 GOOD_ROW = ["bhatti2009.table3", "protocol=BIC;rtt_ms=25", "jfi_mean", "0.91", "1", "result", "table", "", ""]
+TEXT = {"how": "text", "note": "quotes bhatti2009.table9"}
 PAPER = PaperConfig(paper="bhatti2009", cite="", exhibits=[Exhibit(id="bhatti2009.table3", kind="table", title="JFI")])
 
 
@@ -116,53 +117,48 @@ def write_printed(data_dir, *rows, header=PRINTED_COLUMNS):
     path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
 
 
+def row(**fields):
+    return list((dict(zip(PRINTED_COLUMNS, GOOD_ROW, strict=True)) | fields).values())
+
+
 @pytest.mark.parametrize(
-    ("column", "bad", "hint"),
+    ("fields", "hint"),
     [
-        ("exhibit", "bhatti2008.table3", "bhatti2009.fig1"),
-        ("exhibit", "table3", "bhatti2009.fig1"),
-        ("key", "rtt_ms=25;protocol=BIC", "protocol=BIC;rtt_ms=25"),
-        ("key", "BIC", "rtt_ms=100"),
-        ("metric", "", "1 character"),
-        ("value", "0.91 approx", "not a number"),
-        ("value", "nan", "not a number"),
-        ("value", "-", "left empty"),
-        ("kind", "setting", "'result' or 'parameter'"),
-        ("how", "figure", "'table' or 'text'"),
-        ("quotes", "bhatti2009.table3", "only a number in the text"),
+        ({"exhibit": "bhatti2008.table3"}, "bhatti2009.fig1"),
+        ({"exhibit": "table3"}, "bhatti2009.fig1"),
+        ({"key": "rtt_ms=25;protocol=BIC"}, "protocol=BIC;rtt_ms=25"),
+        ({"key": "BIC"}, "rtt_ms=100"),
+        ({"metric": ""}, "1 character"),
+        ({"value": "0.91 approx"}, "not a number"),
+        ({"value": "nan"}, "not a number"),
+        ({"value": "-"}, "left empty"),
+        ({"value": "F", "metric": "case_1dp"}, "from A to E"),
+        ({"kind": "setting"}, "'result' or 'parameter'"),
+        ({"how": "figure"}, "'table' or 'text'"),
+        ({"quotes": "bhatti2009.table3"}, "only a number in the text"),
+        *(
+            ({"quotes": quotes, **TEXT}, f"'{quotes}' is neither an exhibit nor an equation")
+            for quotes in ("bhatti2009.table99", "bhatti2009.eq2", "bhatti2008.table3", "table3")
+        ),
     ],
 )
-def test_a_bad_field_is_named_by_file_line_and_column(tmp_path, column, bad, hint):
-    other = [GOOD_ROW[0], "protocol=BIC;rtt_ms=50", *GOOD_ROW[2:]]
-    row = [bad if name == column else field for name, field in zip(PRINTED_COLUMNS, GOOD_ROW, strict=True)]
-    write_printed(tmp_path, other, row)
-    with pytest.raises(InputError) as error:
-        load_printed(PAPER, tmp_path)
-    message = str(error.value)
-    assert "bhatti2009.csv:3:" in message and f"'{column}'" in message and hint in message
-
-
-def test_case_letters_are_results_but_other_words_are_not(tmp_path):
-    case = [*GOOD_ROW[:2], "case", "A", *GOOD_ROW[4:]]
-    write_printed(tmp_path, case, [*GOOD_ROW[:2], "case_1dp", "F", *GOOD_ROW[4:]])
-    with pytest.raises(InputError, match=r"csv:3: column 'value'.*A to E"):
+def test_a_bad_field_is_named_by_file_line_and_column(tmp_path, fields, hint):
+    write_printed(tmp_path, row(key="protocol=BIC;rtt_ms=50"), row(**fields))
+    message = rf"bhatti2009\.csv:3: column '{next(iter(fields))}': .*{re.escape(hint)}"
+    with pytest.raises(InputError, match=message):
         load_printed(PAPER, tmp_path)
 
 
-TEXT_ROW = ["bhatti2009.sec-V", "item=all", "jfi", "0.9", "1", "result", "text"]
-
-
-@pytest.mark.parametrize("quotes", ["", "bhatti2009.table3", "bhatti2009.eq1"])
-def test_a_number_in_the_text_may_quote_an_exhibit_or_an_equation(tmp_path, quotes):
-    write_printed(tmp_path, [*TEXT_ROW, quotes, "quotes bhatti2009.table9"])
-    assert load_printed(PAPER, tmp_path)["quotes"].tolist() == [quotes]
-
-
-@pytest.mark.parametrize("quotes", ["bhatti2009.table99", "bhatti2009.eq2", "bhatti2008.table3", "table3"])
-def test_a_quoted_exhibit_that_does_not_exist_is_named(tmp_path, quotes):
-    write_printed(tmp_path, [*TEXT_ROW, quotes, ""])
-    with pytest.raises(InputError, match=rf"csv:2: column 'quotes': '{quotes}' is neither an exhibit nor an equation"):
-        load_printed(PAPER, tmp_path)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"metric": "case", "value": "A"},
+        *({"quotes": quotes, **TEXT} for quotes in ("", "bhatti2009.table3", "bhatti2009.eq1")),
+    ],
+)
+def test_letters_are_results_and_the_text_may_quote_an_exhibit_or_an_equation(tmp_path, fields):
+    write_printed(tmp_path, row(**fields))
+    assert load_printed(PAPER, tmp_path).to_numpy().tolist() == [row(**fields)]
 
 
 @pytest.mark.parametrize(
