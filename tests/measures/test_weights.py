@@ -3,12 +3,26 @@
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tcpfair.errors import InputError
 from tcpfair.measures import weights
 from tcpfair.papers.papers import WeightRule
-from tests.measures.made import of_self
 from tests.measures.test_runs import measured, trace
+
+
+def of_self(values, rtt_ms=(25,)):
+    """The table of self-pairs: protocol -> goodput of flow 1, 2, ..; twice, 1 Mb/s to either side, and their sums."""
+    rows = [
+        {"protocol": protocol, "rtt_ms": rtt, "flow": flow, "metric": metric, "value": value + off}
+        for protocol, means in values.items()
+        for rtt in rtt_ms
+        for off in (-1, 1)
+        for metric, flows in (("throughput_mean", means), ("received_mean", [99] * len(means)))
+        for flow, value in enumerate(flows, 1)
+    ]
+    return pd.DataFrame(rows)
 
 
 def pairs_of(made, table, grid=("rtt_ms",)):
@@ -52,6 +66,13 @@ def test_self_pairs_are_means_over_runs_in_the_order_of_starts():
     made.flows.loc[made.flows["run_id"] == 5, "start_s"] = [0.0, 1.0]
     found = pairs_of(made, of_self({"A": (10, 30), "B": (40, 50)}))
     assert found.tolist() == [[[30, 10], [50, 40]], [[10, 30], [40, 50]]]
+
+
+def test_a_run_without_its_self_pair_is_named():
+    made = trace([[[1], [1]]], protocol=("A", "B"))
+    with pytest.raises(InputError) as error:
+        pairs_of(made, of_self({"A": (1, 2), "B": (1, 2)}, rtt_ms=(50,)))
+    assert str(error.value) == "p/self: no runs that give the weights of A, 25"
 
 
 def test_a_sample_without_delivery_counts_as_one_segment_in_its_interval():

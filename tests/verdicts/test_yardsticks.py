@@ -91,6 +91,12 @@ def test_crps_of_small_ensembles():
     assert np.isnan(crps([1.0, np.nan], 1.0))
 
 
+def test_crps_of_a_large_normal_ensemble():
+    members = np.random.default_rng(1).normal(size=20000)
+    # Gneiting and Raftery, eq. 5
+    assert crps(members, 0.0) == pytest.approx((np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01)
+
+
 def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed, against):
     numbers = against(null_model(printed))
     key = ["exhibit", "key", "metric"]

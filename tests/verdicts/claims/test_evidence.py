@@ -55,6 +55,14 @@ def test_both_cells_of_a_run_are_drawn_together():
     assert np.allclose(table[80], 10 * table[40])
 
 
+@pytest.mark.parametrize("n", [3, 5, 40])
+def test_the_interval_of_a_mean_is_students(n):
+    values = np.random.default_rng(1).normal(5, 2, n)
+    table = evidence_of(metrics(values), "means").table("sweep", "ratio", "rtt_ms").iloc[1:, 0]
+    low, high = stats.t.interval(0.8, n - 1, values.mean(), stats.sem(values))
+    assert table.quantile([0.1, 0.9]).to_numpy() == pytest.approx([low, high], abs=0.15 * (high - low))
+
+
 WORLDS = 500
 QUANTITIES = {  # of the means of two cells, b of twice as many runs; the true value
     "mean": (lambda a, b: a, 3.0),
@@ -63,17 +71,31 @@ QUANTITIES = {  # of the means of two cells, b of twice as many runs; the true v
 }
 
 
-@pytest.mark.parametrize("n", [3, 5, 25])
-def test_intervals_cover_the_true_value_as_often_as_they_say(n):
-    """Nominal 95 %."""
-    random, covered = np.random.default_rng(n), dict.fromkeys(QUANTITIES, 0)
+def coverage(n, value):
+    """Share of the worlds in which the interval of a quantity has the true value; ``value`` draws runs, given their mean."""
+    covered = dict.fromkeys(QUANTITIES, 0)
     for _ in range(WORLDS):
-        runs = random.normal(3, 0.3, (n, 1)), random.normal(2, 0.1, (2 * n, 1))
-        a, b = (drawn(values, N_DRAWS)[0][1:, 0] for values in runs)
+        a, b = (drawn(value(mean, (size, 1)), N_DRAWS)[0][1:, 0] for mean, size in ((3, n), (2, 2 * n)))
         for what, (function, true) in QUANTITIES.items():
             low, high = np.quantile(function(a, b), [0.025, 0.975])
             covered[what] += low <= true <= high
-    assert all(0.93 <= times / WORLDS <= 0.97 for times in covered.values()), covered
+    return {what: times / WORLDS for what, times in covered.items()}
+
+
+@pytest.mark.parametrize("n", [3, 5, 25])
+def test_intervals_cover_the_true_value_as_often_as_they_say(n):
+    """Nominal 95 %."""
+    random = np.random.default_rng(n)
+    found = coverage(n, lambda mean, size: random.normal(mean, {3: 0.3, 2: 0.1}[mean], size))
+    assert all(0.93 <= share <= 0.97 for share in found.values()), found
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(3, 0.6, 0.75), (25, 0.93, 0.97)])
+def test_few_runs_in_one_of_two_states_are_surer_than_they_should_be(n, low, high):
+    """As where one flow locks the other out: three runs are often all in one state."""
+    random = np.random.default_rng(n)
+    found = coverage(n, lambda mean, size: np.where(random.random(size) < 0.7, mean, 0.6 * mean) / 0.88)
+    assert low <= found["mean"] <= high
 
 
 def test_what_has_no_value_is_left_out_and_what_is_endless_stays_so():
@@ -109,6 +131,7 @@ def test_spread_over_runs_is_of_means_and_unknown_of_single_runs():
     assert evidence_of(metrics([1.0]), "means").sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
     for rows in ("runs", "settings"):
         assert evidence_of(frame, rows).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
+    assert evidence_of(frame).count("sweep", "ratio", "rtt_ms").to_dict() == {40: 3}
 
 
 def test_some_of_the_runs_may_be_asked_for():

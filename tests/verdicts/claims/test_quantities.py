@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims.decision import Quantities, frame, quantities
+from tcpfair.verdicts.claims.decision import Quantities, frame, holds, quantities
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Rows
 from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Cells, Claim, Expression
@@ -170,6 +170,26 @@ def test_expressions_agree_with_a_plain_reading(claim_id):
             given = {c if isinstance(c, tuple) else () if c == "" else (c,): x for c, x in table.loc[world].items()}
             assert given.keys() == values.keys(), clause
             assert [given[c] for c in values] == pytest.approx(list(values.values()), rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+# --- Bounds -------------------------------------------------------------------------------------------------------
+
+ASIDE = 2.0**-20  # relative to a bound above 1
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_a_clause_holds_up_to_its_bounds_and_no_further(claim_id):
+    for name, clause in CLAIMS[claim_id].clauses.items():
+        sides = [(end, sign) for end, sign in ((clause.low, 1), (clause.high, -1)) if np.isfinite(end)]
+        assert sides
+        middle = np.clip(1.0, clause.low, clause.high)
+        for end, inwards in sides:
+            step = inwards * ASIDE * max(1.0, abs(end))
+            tried = pd.DataFrame({"cell": [end + step / 2, end, end - step, np.nan], "other": middle})
+            held = holds(clause, tried).to_list()
+            in_range = clause.low <= end + step / 2 <= clause.high
+            assert held[1:3] == [1, 0], name
+            assert held[0] == in_range and np.isnan(held[3]), name
 
 
 # --- Numbers and cells --------------------------------------------------------------------------------------------
@@ -331,6 +351,28 @@ def test_where_an_index_was_not_measured_two_methods_are_not_compared(claim_id):
     gone = table.assign(value=table["value"].mask(table["protocol"].eq("Proposed K") & table["rtt_ms"].eq(16)))
     of = Measured({"rtt_sweep": gone, "existing": metrics("kozu2014", "existing")}.__getitem__)
     assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], of=of).values())
+
+
+@cache
+def alike(paper: str) -> Measured:
+    """All experiments of a paper with six equal replicates."""
+
+    def load(experiment: str) -> pd.DataFrame:
+        table = metrics(paper, experiment)
+        one = table[table[REPLICATE] == 0]
+        return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
+
+    return Measured(load)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
+def test_equal_replicates_have_the_mean_of_each(claim_id):
+    claim = CLAIMS[claim_id]
+    single, mean = (found(claim, rows, of=alike(claim.paper)) for rows in ("runs", "means"))
+    for name in claim.clauses:
+        if len(frame(single[name])) == 6:
+            np.testing.assert_allclose(frame(mean[name]).iloc[[0, 5]], frame(single[name]).iloc[[4, 5]], rtol=1e-9)
 
 
 if __name__ == "__main__":

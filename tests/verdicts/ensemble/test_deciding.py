@@ -56,6 +56,13 @@ def test_a_choice_is_named_by_its_word():
     assert ("prr in 100 %, else in 0 %" in text) or ("halving in 0 %, else in 100 %" in text)
 
 
+def test_two_assumptions_that_decide_together_are_both_named():
+    held = ((DRAWN["settings.buffer_bdp"] > 1.0) & (DRAWN["flow.rwnd_pkts"] > 4000)).astype(float)
+    text = sentence(held, DRAWN)
+    assert "settings.buffer_bdp" in text
+    assert "flow.rwnd_pkts" in text
+
+
 def test_what_decides_in_the_other_part_is_said_of_it():
     drawn = pd.DataFrame({"a": np.arange(400.0), "b": np.arange(400) % 4})
     held = (drawn["a"] > 199) | (drawn["b"] > 1)
@@ -68,6 +75,15 @@ def test_what_decides_in_the_other_part_is_said_of_it():
         "holds in 25 % of 400 settings; with a above 201 in 51 %, else in 0 %; "
         "with a above 201 and with b above 1 in 100 %, and else in 0 %"
     )
+
+
+def test_thresholds_are_exact_for_small_values():
+    """Random losses differ by less than 1e-7, which scikit-learn's trees take as equal."""
+    drawn = pd.DataFrame({"settings.loss_rate": np.linspace(1e-6, 2e-6, N)})
+    held = (drawn["settings.loss_rate"] > 1.5e-6).astype(float)
+    found = split(held, drawn)
+    assert (found.above, found.below) == (1.0, 0.0)
+    assert found.threshold == drawn["settings.loss_rate"][held == 0].max()
 
 
 def test_the_exact_test_agrees_with_scipy():
