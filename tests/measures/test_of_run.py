@@ -11,21 +11,9 @@ from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import METRICS, READS
 from tcpfair.measures.groups import GROUPS
 from tcpfair.runs.study import STUDY, make
+from tests.measures.made import ANALYSIS
 from tests.runs.test_study import ALGORITHMS, values
 
-ANALYSIS = {
-    "peak_share": 0.9,
-    "target_rate_bps": 1e6,
-    "common_within_s": 0.1,
-    "residual_share": 0.2,
-    "utilisation_counts": "payload",
-    "rates_count": "delivered",
-    "sharing_from_s": 2,
-    "sharing_end_s": 2,
-    "fair_mean_s": 2,
-    "fair_ratio": 0.8,
-    "together_rtts": 1,
-}
 TRAFFIC = {
     "short": {
         "protocol": "reno",

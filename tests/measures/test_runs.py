@@ -1,7 +1,5 @@
 """What is measured of runs without any configuration, on tables made by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,35 +7,20 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.measures.runs import Runs, blocks
 from tcpfair.runs.trace import Trace
+from tests.measures import made
 
 NAN = float("nan")
 
 
-def trace(delivered, losses=(), received=None, cwnd=None, first_run=4, sample_s=2.0, **flows):
+def trace(delivered, losses=(), first_run=4, sample_s=2.0, **flows):
     """Runs of (flows, samples) in packets of 1000 bytes per 2-s sample; 1500 on a wire of 3 Mb/s: 2 Mb/s of payload."""
-    runs, about, samples = [], [], []
-    link = {"capacity_bps": 3e6, "wire_bytes": 1500.0, "payload_bytes": 1000.0, "sample_s": sample_s}
-    for run_id, rows in enumerate(delivered, first_run):
-        duration_s = sample_s * len(rows[0])
-        runs.append({"run_id": run_id, "paper": "p", "replicate": 0, "duration_s": duration_s, **link})
-        for n, row in enumerate(rows):
-            flow = {"protocol": "x", "rtt_s": 0.1, "role": "foreground", "start_s": 0.0, "stop_s": 99.0}
-            flow |= {name: values[n] for name, values in flows.items()}
-            about.append({"run_id": run_id, "flow_id": n + 1, **flow})
-            for place, pkts in enumerate(row):
-                sample = {"run_id": run_id, "flow_id": n + 1, "t_s": sample_s * (place + 1)}
-                sample["delivered_bytes"] = 1000 * pkts
-                if received:
-                    sample["received_bytes"] = 1000 * received[run_id - first_run][n][place]
-                if cwnd:
-                    sample["cwnd_pkts"] = cwnd[n][place]
-                samples.append(sample)
-    events = pd.DataFrame(losses, columns=["run_id", "flow_id", "t_s", "kind", "cwnd_before"])
-    return Trace(pd.DataFrame(runs), pd.DataFrame(about), pd.DataFrame(samples), events=events)
+    link = {"paper": "p", "capacity_bps": 3e6, "wire_bytes": 1500.0, "payload_bytes": 1000.0}
+    more = {"first_run": first_run, "sample_s": sample_s, "run": link, "flows": {"stop_s": 99.0} | flows}
+    return made.trace(*delivered, unit_bytes=1000, events=losses, **more)
 
 
-def measured(made, window_s=(2.0, 8.0)) -> Runs:
-    (runs,) = blocks(made, window_s)
+def measured(traced, window_s=(2.0, 8.0)) -> Runs:
+    (runs,) = blocks(traced, window_s)
     return runs
 
 
@@ -55,29 +38,19 @@ def test_means_shares_and_use_of_the_link_in_the_window():
 
 
 def test_first_arrivals_are_counted_apart():
-    runs = measured(trace(TWO_RUNS[:1], received=[[[0, 250, 250, 250, 0], [0, 0, 0, 0, 0]]]))
+    traced = trace(TWO_RUNS[:1])
+    traced.samples["received_bytes"] = [0, 250e3, 250e3, 250e3, 0] + [0] * 5
+    runs = measured(traced)
     assert runs.utilisation(runs.r_received) == pytest.approx([0.5])
 
 
 def test_what_a_source_does_not_record_is_nan():
-    made = trace(TWO_RUNS[:1])
-    made.runs = made.runs.drop(columns="capacity_bps")
-    runs = measured(made)
+    traced = trace(TWO_RUNS[:1])
+    traced.runs = traced.runs.drop(columns="capacity_bps")
+    runs = measured(traced)
     assert np.isnan(runs.r_received).all() and runs.r_received.shape == (1, 2, 3)
     assert np.isnan(runs.ceiling_mbps).tolist() == [True]
     assert np.isnan(runs.mean_windows_pkts(0.5)).all()
-
-
-def test_without_a_window_all_of_the_run_counts():
-    (runs,) = blocks(trace(TWO_RUNS[:1]))
-    assert runs.window_s == (0.0, 10.0)
-    assert runs.means_mbps[0, 0] == pytest.approx(618 / 5 * 8000 / 2e6)
-
-
-def test_another_window_measures_anew():
-    runs = measured(trace(TWO_RUNS[:1]))
-    assert runs.means_mbps[0, 0] == pytest.approx(0.8)
-    assert replace(runs, window_s=(6.0, 8.0)).means_mbps[0, 0] == pytest.approx(1.2)
 
 
 def test_a_run_that_ends_before_the_window_shows_nothing():
@@ -115,7 +88,9 @@ def test_losses_epochs_and_peaks_are_those_in_the_window_with_its_ends():
 
 def test_mean_window_over_whole_epochs_or_all_of_the_window():
     windows = [[900, 2, 4, 9, 900], [900, 1, 2, 6, 900]]
-    runs = measured(trace(TWO_RUNS[:1], [(4, 1, 4.0, "loss", 1), (4, 1, 8.0, "loss", 1)], cwnd=windows))
+    traced = trace(TWO_RUNS[:1], [(4, 1, 4.0, "loss", 1), (4, 1, 8.0, "loss", 1)])
+    traced.samples["cwnd_pkts"] = np.ravel(windows)
+    runs = measured(traced)
     # flow 1 has an epoch from 4 to 8 s, two thirds of the window: the samples that end at 6 and 8 s
     assert runs.mean_windows_pkts(0.6) == pytest.approx(np.array([[6.5, 3]]))
     assert runs.mean_windows_pkts(0.7) == pytest.approx(np.array([[5, 3]]))
@@ -129,8 +104,8 @@ def test_the_flows_are_together_from_the_last_start_to_the_first_end():
 def test_runs_of_one_shape_are_a_block_whatever_the_order_of_rows():
     long, short = trace(TWO_RUNS), trace([[[1, 2, 3], [4, 5, 6]]], first_run=3)
     tables = {name: pd.concat([getattr(long, name), getattr(short, name)]) for name in ("runs", "flows", "samples")}
-    made = Trace(**{name: table.sample(frac=1, random_state=1) for name, table in tables.items()})
-    first, second = blocks(made)
+    traced = Trace(**{name: table.sample(frac=1, random_state=1) for name, table in tables.items()})
+    first, second = blocks(traced)
     assert first.runs["run_id"].tolist() == [3] and first.window_s == (0.0, 6.0)
     assert first.array("delivered_bytes").tolist() == [[[1000, 2000, 3000], [4000, 5000, 6000]]]
     assert second.runs["run_id"].tolist() == [4, 5] and second.window_s == (0.0, 10.0)
@@ -140,33 +115,33 @@ def test_runs_of_one_shape_are_a_block_whatever_the_order_of_rows():
 
 def test_runs_of_other_sample_times_are_apart():
     one, other = trace(TWO_RUNS[:1]), trace(TWO_RUNS[:1], first_run=8, sample_s=1.0)
-    made = Trace(*(pd.concat([getattr(one, name), getattr(other, name)]) for name in ("runs", "flows", "samples")))
-    assert [runs.sample_s for runs in blocks(made)] == [1.0, 2.0]
+    traced = Trace(*(pd.concat([getattr(one, name), getattr(other, name)]) for name in ("runs", "flows", "samples")))
+    assert [runs.sample_s for runs in blocks(traced)] == [1.0, 2.0]
 
 
 def test_flows_with_different_numbers_of_samples_are_refused():
-    made = trace(TWO_RUNS)
-    made.samples = made.samples.iloc[:-1]
+    traced = trace(TWO_RUNS)
+    traced.samples = traced.samples.iloc[:-1]
     with pytest.raises(InputError) as error:
-        list(blocks(made))
+        list(blocks(traced))
     assert str(error.value) == "p: samples.t_s: the flows of run 5 have different numbers of samples"
 
 
 def test_the_link_and_other_flows_are_counted_in_the_window():
-    made = trace([[[0] * 5] * 3], role=("foreground", "background", "web"))
-    made.samples["delivered_bytes"] = [0] * 5 + [9000, 1000, 2000, 3000, 9000] + [9000, 4000, 4000, 4000, 9000]
+    traced = trace([[[0] * 5] * 3], role=("foreground", "background", "web"))
+    traced.samples["delivered_bytes"] = [0] * 5 + [9000, 1000, 2000, 3000, 9000] + [9000, 4000, 4000, 4000, 9000]
     rows = [(4, 2.0 * n, way, 1000 * n * n) for way in ("reverse", "forward") for n in (5, 4, 3, 2, 1)]
-    made.link = pd.DataFrame(rows, columns=["run_id", "t_s", "direction", "forwarded_bytes"])
-    made.link.loc[made.link["direction"] == "reverse", "forwarded_bytes"] = 0
-    runs = measured(made)
+    traced.link = pd.DataFrame(rows, columns=["run_id", "t_s", "direction", "forwarded_bytes"])
+    traced.link.loc[traced.link["direction"] == "reverse", "forwarded_bytes"] = 0
+    runs = measured(traced)
     assert runs.shape == (1, 1, 5)
     assert runs.carried_mbps("forward").tolist() == [[0.016, 0.036, 0.064]]
     assert not runs.carried_mbps("reverse").any()
     assert runs.forward_mean_mbps("background") == pytest.approx([6000 * 8e-6 / 6])  # missing direction: forward
     assert runs.forward_mean_mbps("web") == pytest.approx([12000 * 8e-6 / 6])
-    made.flows["direction"] = ["forward", "forward", "reverse"]
-    assert measured(made).forward_mean_mbps("web").tolist() == [0]
-    assert np.isnan(measured(made, (20.0, 26.0)).forward_mean_mbps("web")).all()
-    made.link = made.link[made.link["t_s"] > 2]
-    assert np.isnan(measured(made).carried_mbps("forward")).all()
-    assert measured(made).carried_mbps("forward").shape == (1, 3)
+    traced.flows["direction"] = ["forward", "forward", "reverse"]
+    assert measured(traced).forward_mean_mbps("web").tolist() == [0]
+    assert np.isnan(measured(traced, (20.0, 26.0)).forward_mean_mbps("web")).all()
+    traced.link = traced.link[traced.link["t_s"] > 2]
+    assert np.isnan(measured(traced).carried_mbps("forward")).all()
+    assert measured(traced).carried_mbps("forward").shape == (1, 3)

@@ -40,6 +40,13 @@ def with_rules(root: Path, change: Callable[[dict], None]) -> Layout:
     return Layout(root, "bundled")
 
 
+def number(table: pd.DataFrame, exhibit: str, key: str, metric: str) -> pd.Series:
+    """The row of one printed number."""
+    rows = table[(table["exhibit"] == exhibit) & (table["key"] == key) & (table["metric"] == metric)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
 @cache
 def _held(paper: str) -> Held:
     return Held(LAYOUT, config(paper))

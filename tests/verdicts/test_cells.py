@@ -7,48 +7,41 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS
-from tcpfair.verdicts.cells import CELL_COLUMNS, cells
+from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.measured import Measured
-from tcpfair.verdicts.printed import load_printed
 from tests.verdicts import bundled
 
 
-@pytest.fixture(scope="module")
-def table():
-    return {paper: bundled.cells(paper) for paper in PAPERS}
+def row(exhibit, key, metric):
+    return bundled.number(bundled.cells(exhibit.partition(".")[0]), exhibit, key, metric)
 
 
-def row(table, exhibit, key, metric):
-    rows = table[exhibit.partition(".")[0]]
-    return rows[(rows["exhibit"] == exhibit) & (rows["key"] == key) & (rows["metric"] == metric)].iloc[0]
-
-
-def test_every_printed_result_is_there_with_a_cell_or_a_reason(table):
-    for paper, rows in table.items():
-        printed = load_printed(bundled.config(paper), bundled.LAYOUT.data)
-        assert len(rows) == (printed["kind"] == "result").sum()
-        assert list(rows.columns) == CELL_COLUMNS
+def test_every_printed_result_is_there_with_a_cell_or_a_reason():
+    numbers = {}
+    for paper in PAPERS:
+        rows = bundled.cells(paper)
         assert (rows["cell"].notna() == rows["reason"].eq("")).all()
-    numbers = {paper: (len(rows), int(rows["cell"].notna().sum())) for paper, rows in table.items()}
+        numbers[paper] = (len(rows), int(rows["cell"].notna().sum()))
     assert numbers == {
         **{"ogura": (8, 7), "bhatti2008": (230, 226), "bhatti2009": (247, 241), "kozu2014": (6, 3), "ha2006": (30, 28)}
     }
 
 
-def test_cells_as_a_reader_would_name_them(table):
-    pair = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_mean")
-    assert (pair["experiment"], pair["measure"], pair["flow"]) == ("pair_ccid2_first", "jfi_mean", 0)
+def test_cells_as_a_reader_would_name_them():
+    pair = row("bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_mean")
+    assert (pair["experiment"], pair["cell"].measure, pair["flow"]) == ("pair_ccid2_first", "jfi_mean", 0)
     assert pair["where"] == {"protocol": "BIC", "rtt_ms": 100}
-    assert (pair["scale"], pair["derived"]) == (1.0, "")
-    percent = row(table, "ha2006.fig5", "protocol=FAST;rtt_ms=162", "utilisation")
-    assert (percent["experiment"], percent["scale"]) == ("util_type2", 100.0)
-    upper = row(table, "bhatti2008.table6", "protocol=CUBIC;rtt_ms=100", "U_N+")
-    assert upper["measure"] == "U_n" and pd.isna(upper["flow"]) and upper["derived"] == "mean of fair"
-    megabytes = row(table, "kozu2014.sec-3.1", "protocol=CUBIC;rtt_ms=2", "cwnd_mean")
+    assert (pair["cell"].scale, pair["derived"]) == (1.0, False)
+    percent = row("ha2006.fig5", "protocol=FAST;rtt_ms=162", "utilisation")
+    assert (percent["experiment"], percent["cell"].scale) == ("util_type2", 100.0)
+    upper = row("bhatti2008.table6", "protocol=CUBIC;rtt_ms=100", "U_N+")
+    assert (upper["cell"].measure, upper["cell"].flows, upper["derived"]) == ("U_n", "mean of fair", True)
+    assert pd.isna(upper["flow"])
+    megabytes = row("kozu2014.sec-3.1", "protocol=CUBIC;rtt_ms=2", "cwnd_mean")
     assert megabytes["flow"] == 1 and megabytes["where"] == {"protocol": "CUBIC", "rtt_ms": 128}
-    assert megabytes["scale"] == pytest.approx(1448e-6)
-    gain = row(table, "ha2006.sec-4.2.2", "item=RTT-fairness;protocol=STCP", "improvement_max")
-    assert gain["experiment"] == "rtt_fairness+rtt_types" and gain["derived"] == "gain, max over cells"
+    assert megabytes["cell"].scale == pytest.approx(1448e-6)
+    gain = row("ha2006.sec-4.2.2", "item=RTT-fairness;protocol=STCP", "improvement_max")
+    assert (gain["experiment"], gain["cell"].cells, gain["derived"]) == ("rtt_fairness+rtt_types", "max", True)
 
 
 def synthetic(values, **grid):
@@ -61,10 +54,8 @@ def synthetic(values, **grid):
     )
 
 
-def test_a_ratio_divides_by_the_mean_of_its_base(table):
-    share = row(
-        table, "bhatti2009.sec-V-C", "item=CCID2 share of its self-pair throughput;protocol=BIC;rtt_ms=100", "ratio"
-    )
+def test_a_ratio_divides_by_the_mean_of_its_base():
+    share = row("bhatti2009.sec-V-C", "item=CCID2 share of its self-pair throughput;protocol=BIC;rtt_ms=100", "ratio")
     metrics = {
         "pair_ccid2_first": synthetic([10.0, 20.0], protocol="BIC", rtt_ms=100),
         "self": synthetic([40.0, 20.0], protocol="CCID2", rtt_ms=100),
@@ -74,14 +65,14 @@ def test_a_ratio_divides_by_the_mean_of_its_base(table):
     assert share["cell"].by_replicate(measured).tolist() == pytest.approx([10 / 40, 20 / 20])
 
 
-def test_a_scatter_over_runs_has_no_value_for_one_run(table):
-    sd = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_sd")["cell"]
+def test_a_scatter_over_runs_has_no_value_for_one_run():
+    sd = row("bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_sd")["cell"]
     with pytest.raises(InputError, match="sd over runs"):
         sd.by_replicate(Measured(lambda name: synthetic([1.0], protocol="BIC", rtt_ms=100)))
 
 
-def test_a_cell_that_nothing_was_measured_for_is_named(table):
-    cell = row(table, "bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean")["cell"]
+def test_a_cell_that_nothing_was_measured_for_is_named():
+    cell = row("bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean")["cell"]
     with pytest.raises(InputError, match="pair_ccid2_first throughput_mean protocol=BIC, rtt_ms=100: no run has it"):
         cell.value(Measured(lambda name: synthetic([1.0], protocol="CUBIC", rtt_ms=100)))
 

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from tcpfair.files.layout import PAPERS, Layout, repository_root
-from tcpfair.papers.papers import load_paper
+from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.nru_or_jfi import counts, nru_or_jfi
+from tests.verdicts import bundled
 
 # rtt_ms: J, U of flow 1, U of flow 2, what both say
 CELLS = {
@@ -38,8 +38,7 @@ def test_cells_are_counted_by_what_each_measure_says():
 
 
 def test_a_fair_index_hides_losers_in_the_papers_pairs():
-    layout = Layout(repository_root())
-    found = nru_or_jfi([Context(load_paper(layout.paper_config(paper)), layout) for paper in PAPERS])
+    found = nru_or_jfi([Context(bundled.config(paper), bundled.LAYOUT) for paper in PAPERS])
     assert set(found.index.get_level_values("paper")) == {"bhatti2008", "bhatti2009"}
     assert (found.drop(columns="cells").sum(axis=1) == found["cells"]).all()
     pairs = found[found.index.get_level_values("experiment").str.startswith("pair")]

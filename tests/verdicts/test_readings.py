@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -44,20 +45,13 @@ def number(exhibit, **key):
 def metrics_of_14(values):
     """Metrics of the 14 flows: each of some metrics has the same three values at every RTT."""
     rows = [
-        {
-            "run_id": 3 * place + run,
-            "replicate": run,
-            "rtt_ms": rtt_ms,
-            "flow": SYSTEM,
-            "flow_protocol": "",
-            "metric": metric,
-        }
-        | {"value": value}
+        (3 * place + run, run, rtt_ms, metric, value)
         for place, rtt_ms in enumerate(bundled.config("bhatti2009").experiments["ns2_14"].grid["rtt_ms"].value)
         for metric, of_runs in values.items()
         for run, value in enumerate(of_runs)
     ]
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=["run_id", "replicate", "rtt_ms", "metric", "value"])
+    return table.assign(flow=SYSTEM, flow_protocol="")
 
 
 WIDE, FAR = (-20.0, -12.0, -5.0), (1.0, 2.0, 3.0)  # about every printed U_N-, and about none
@@ -90,7 +84,7 @@ def known(numbers=None, inside=lambda row: True, values=METRICS, ensemble=None, 
         reprints = frozenset(scatter.in_both(numbers, printed_cells("bhatti2008")).query("reprint").index)
     indexed = ensemble.set_index(["hypothesis", "number"])
     load_metrics = cache(lambda experiment: metrics_of_14(values))
-    return readings.Printed(numbers, indexed, reprints, *TOLERANCES, (0.025, 0.975), load_metrics)
+    return readings.Printed(numbers, indexed, reprints, TOLERANCES, (0.025, 0.975), load_metrics)
 
 
 def suggested(found, name="H3", reading=H3):
@@ -199,6 +193,7 @@ def test_measurements_of_an_earlier_paper_are_the_14_flows_and_the_self_pairs_of
         "bhatti2009.table7": 24,
         "bhatti2009.table8": 8,
     }
+    assert scatter.reprints(bundled.config("kozu2014"), LAYOUT) == frozenset()
     found = known()
     assert found.counts(CONFIGURED, NOTHING)["reprinted"] == 40
     assert found.counts(CONFIGURED, NOTHING, found.reprints)["reprinted"] == 0
@@ -254,27 +249,16 @@ def test_the_numbers_that_deny_a_claim_may_be_excluded():
     assert "no hypothesis excludes" in causes.unmet(claim.cause, cause, found[1])
 
 
-class HeldRuns:
-    """Metrics of the 14 flows alone, as `tcpfair.runs.store.Held` has them."""
-
-    layout = LAYOUT
-
-    def __init__(self, path):
-        self.paper, self._path = bundled.config("bhatti2009"), path
-
-    def metrics(self, experiment):
-        return self._path if experiment == "ns2_14" else None
-
-
 @pytest.fixture
 def held(tmp_path):
-    """The best flow is above its expectation, as printed from 125 ms on, only by U_n@half_of_sum."""
+    """Metrics of the 14 flows alone: the best is above its expectation, as printed from 125 ms on, only by U_n@half_of_sum."""
     table = metrics_of_14(
         {"U_n": (-2.0, -2.1, -1.9), "U_n@half_of_sum": (1.0, 1.1, 0.9), "U_N": FAR, "U_N@half_of_sum": FAR}
     )
     table["flow"] = np.where(table["metric"].str.startswith("U_n"), 1, SYSTEM)
-    table.to_parquet(tmp_path / "ns2_14.parquet")
-    return HeldRuns(tmp_path / "ns2_14.parquet")
+    path = tmp_path / "ns2_14.parquet"
+    table.to_parquet(path)
+    return SimpleNamespace(layout=LAYOUT, paper=PAIR, metrics={"ns2_14": path}.get)
 
 
 def by_other_metrics(**metrics):

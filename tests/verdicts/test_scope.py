@@ -3,12 +3,11 @@
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.files.layout import PAPERS
 from tcpfair.papers.papers import Config
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.scope import scope_of
-
-LAYOUT = Layout(repository_root())
+from tests.verdicts.bundled import LAYOUT
 
 
 def scope(**asked):

@@ -13,7 +13,6 @@ from tcpfair.verdicts.yardsticks import (
     PERFECT,
     SETTINGS,
     SHARE,
-    YARDSTICK_COLUMNS,
     crps,
     null_model,
     other_papers,
@@ -21,6 +20,7 @@ from tcpfair.verdicts.yardsticks import (
     yardstick_table,
 )
 from tests.verdicts import bundled
+from tests.verdicts.bundled import number
 
 DATA = bundled.LAYOUT.data
 
@@ -38,12 +38,6 @@ def printed(papers):
 @pytest.fixture(scope="module")
 def against(printed):
     return lambda numbers: compare(printed, numbers, *both_tolerances(DATA))
-
-
-def number(table, exhibit, key, metric):
-    rows = table[(table["exhibit"] == exhibit) & (table["key"] == key) & (table["metric"] == metric)]
-    assert len(rows) == 1
-    return rows.iloc[0]
 
 
 def test_the_null_model_says_the_same_of_each_cell_of_a_table(printed, against):
@@ -82,11 +76,11 @@ def test_the_other_paper_on_shared_cells(papers, against):
 
 def test_side_by_side_counts_the_same_numbers_for_all(printed, papers, against):
     null, other = against(null_model(printed)), against(other_of(papers, "bhatti2009"))
-    [row] = side_by_side({"null": null, "other": other}).to_dict("records")
+    [row] = side_by_side(null, other).to_dict("records")
     assert (row["paper"], row["numbers"]) == ("bhatti2009", 40)
     same = null.merge(other.dropna(subset="within")[["exhibit", "key", "metric"]])
-    assert row["null"] == pytest.approx(same["within"].mean())
-    assert row["other by scatter"] == pytest.approx(other["within_scatter"].mean())
+    assert row["reproduced"] == pytest.approx(same["within"].mean())
+    assert row["by_scatter"] == pytest.approx(other["within_scatter"].mean())
 
 
 def test_crps_of_small_ensembles():
@@ -99,9 +93,8 @@ def test_crps_of_small_ensembles():
 
 def test_crps_of_a_large_normal_ensemble():
     members = np.random.default_rng(1).normal(size=20000)
-    assert crps(members, 0.0) == pytest.approx(
-        (np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01
-    )  # Gneiting and Raftery, eq. 5
+    # Gneiting and Raftery, eq. 5
+    assert crps(members, 0.0) == pytest.approx((np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01)
 
 
 def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed, against):
@@ -115,8 +108,6 @@ def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed
         .set_index(["measure", "yardstick", "paper"])
         .sort_index()
     )
-    assert list(table.reset_index().columns.sort_values()) == sorted(YARDSTICK_COLUMNS)
-
     # the null model beside itself
     of_null = table.loc[(SHARE, NULL)]
     assert (of_null["reproduced"] == of_null["value"]).all()

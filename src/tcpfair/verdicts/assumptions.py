@@ -37,11 +37,11 @@ def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*_PLACE, "source"])
 
 
-def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
+def run_plan(papers: Mapping[str, Held]) -> pd.DataFrame:
     """The cost of simulating every experiment, and the folder of the trace with exactly these runs.
 
     Columns: paper, experiment, runs, simulated_s (summed over runs), packets (summed over runs; an upper bound, as if
-    the link were always full), expected_s (on one core that simulates ``pkts_per_s`` packets per second), trace (folder
+    the link were always full), expected_s (on one core that simulates `PLANNED_PKTS_PER_S`), trace (folder
     in the repository, empty without a trace).
     """
     rows = []
@@ -52,7 +52,7 @@ def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S)
             trace = held.place(name)
             simulated_s = sum(run.duration_s for run in runs)
             place = trace.relative_to(held.layout.root).as_posix() if trace else ""
-            rows.append((paper, name, len(runs), simulated_s, packets, packets / pkts_per_s, place))
+            rows.append((paper, name, len(runs), simulated_s, packets, packets / PLANNED_PKTS_PER_S, place))
     columns = ["paper", "experiment", "runs", "simulated_s", "packets", "expected_s", "trace"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -34,6 +34,7 @@ CHANGE_COLUMNS = ["what", "id", "key", "metric", "baseline", "today", "relative"
 _WHEN = ("baseline", "today")
 # how far `STANDARD_ERRORS` of a number reach to either side; empty where it has no spread
 REACH_COLUMNS = [f"{when}_reach" for when in _WHEN]
+_TOLD = 10  # lines of single changes in the terminal
 _NOT_DECIDED = ("pending", "not run", "failed")
 
 
@@ -153,8 +154,8 @@ def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
 # --- For the terminal ---------------------------------------------------------------------------------------------
 
 
-def terminal_lines(layout: Layout, says: Callable[[str], str], shown: int = 10) -> list[str]:
-    """What moved according to the last ledger: counts, then the first ``shown`` verdicts and numbers, the largest moves first.
+def terminal_lines(layout: Layout, says: Callable[[str], str]) -> list[str]:
+    """What moved according to the last ledger: counts, then the first `_TOLD` verdicts and numbers, the largest moves first.
 
     ``says`` returns the sentence of a claim, by its id. At least half of the lines remain for numbers. Empty without a ledger.
     """
@@ -170,8 +171,8 @@ def terminal_lines(layout: Layout, says: Callable[[str], str], shown: int = 10) 
     numbers = [
         _number_line(row) for row in listed.sort_values("change", ascending=False, kind="stable").to_dict("records")
     ]
-    first = verdicts[: max(shown - len(numbers), shown // 2)]
-    first += numbers[: shown - len(first)]
+    first = verdicts[: max(_TOLD - len(numbers), _TOLD // 2)]
+    first += numbers[: _TOLD - len(first)]
     left = len(verdicts) + len(numbers) - len(first)
     more = [f"and {left} more: {path.relative_to(layout.root)}"] if left else []
     return [f"moved      {_moved_text(table)}", *(f"           {line}" for line in first + more)]

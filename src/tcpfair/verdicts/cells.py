@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
@@ -36,7 +36,7 @@ from tcpfair.verdicts.printed import PRINTED_COLUMNS, as_number, load_printed, m
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
-    *("cell", "experiment", "measure", "flow", "where", "scale", "printed_runs", "derived", "reason"),
+    *("cell", "experiment", "flow", "where", "printed_runs", "derived", "reason"),
 ]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a published key that are no grid variables
@@ -81,12 +81,9 @@ class Cell(Combined):
     grid: dict[str, list[Any]]  # of the experiments: all values
 
     @property
-    def derived(self) -> str:
-        """How the number is computed from its cells, in a few words; empty for the mean over the runs of one cell."""
-        steps = [self.runs if self.runs != "mean" else "", "inverse" if self.inverse else "", self.flows or ""]
-        steps += ["gain" if self.gain else "ratio"] if self.base else []
-        steps += [f"{self.cells} over cells"] if self.cells else []
-        return ", ".join(step for step in steps if step)
+    def derived(self) -> bool:
+        """Whether the number is more than the mean over the runs of one cell."""
+        return bool(self.runs != "mean" or self.inverse or self.flows or self.base or self.cells)
 
     def value(self, measured: Measured) -> float | str:
         """The number from the metrics of some runs, in the published unit.
@@ -331,8 +328,7 @@ def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
     """The rules of a paper in ``data/cells.yaml``. Raises InputError with one line when one is wrong."""
     path = layout.data / "cells.yaml"
     content = load_yaml(path)
-    if paper.paper not in content:
-        raise unknown(f"{path}: paper", paper.paper, content)
+    check_known(f"{path}: paper", [paper.paper], content)
     try:
         return Rules.model_validate({"exhibits": content[paper.paper]})
     except ValidationError as error:
@@ -347,11 +343,10 @@ def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
 def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     """Every published result of a paper with its cell, in the order of publication (`CELL_COLUMNS`).
 
-    In addition to the published columns: ``cell`` (a `Cell` or None), its experiment (several joined by ``+``), measure, flow
-    (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the published unit),
-    ``printed_runs`` (number of runs behind the published number, if known), ``derived`` (how the number is computed, unless
-    it is the mean over runs of one cell) and the ``reason`` why it has no cell. Raises InputError when a number has no rule,
-    or when a rule has a name that the paper's configuration lacks.
+    In addition to the published columns: ``cell`` (a `Cell` or None), its experiment (several joined by ``+``), flow (0 the
+    system, NA all flows), where (a dict of grid values) and `Cell.derived`, ``printed_runs`` (number of runs behind the published
+    number, if known) and the ``reason`` why it has no cell. Raises InputError when a number has no rule, or when a rule has a
+    name that the paper's configuration lacks.
     """
     rules = load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
@@ -360,7 +355,12 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
         rule = rule_of(rules, number)
         cell = None if rule.reason else cell_of(paper, rule, number)
         runs = rule.printed_runs or (paper.experiments[cell.experiments[0]].runs.value if cell else 0)
-        rows.append({**number, **_described(cell), "cell": cell, "printed_runs": runs, "reason": rule.reason})
+        about = {"experiment": "", "where": {}, "derived": False}
+        if cell:
+            about = {"experiment": "+".join(cell.experiments), "where": cell.where, "derived": cell.derived}
+        rows.append(
+            {**number, **about, "flow": cell and cell.flow, "cell": cell, "printed_runs": runs, "reason": rule.reason}
+        )
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
@@ -392,13 +392,6 @@ def stated(rules: Rules, paper: str, published: pd.DataFrame) -> dict[tuple[str,
         identity = None if own else quoted_identity(number)
         found.setdefault(identity or (number["exhibit"], number["key"], number["metric"]), rule)
     return found
-
-
-def _described(cell: Cell | None) -> dict[str, Any]:
-    if cell is None:
-        return {"experiment": "", "measure": "", "flow": None, "where": {}, "scale": np.nan, "derived": ""}
-    named = {"experiment": "+".join(cell.experiments), "where": dict(cell.where), "derived": cell.derived}
-    return named | {name: getattr(cell, name) for name in ("measure", "flow", "scale")}
 
 
 def cell_of(paper: PaperConfig, rule: Rule, number: Mapping[str, str]) -> Cell:
@@ -448,10 +441,9 @@ def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
 
 def _grid(paper: PaperConfig, experiments: tuple[str, ...], place: str) -> dict[str, list[Any]]:
     """Grid variables of the experiments with all their values."""
+    check_known(f"{place}: experiment", experiments, paper.experiments)
     grid: dict[str, list[Any]] = {}
     for name in experiments:
-        if name not in paper.experiments:
-            raise unknown(f"{place}: experiment", name, paper.experiments)
         for variable, values in paper.experiments[name].grid.items():
             grid.setdefault(variable, []).extend(values.value)
     return grid
@@ -461,8 +453,7 @@ def _in_grid(grid: Mapping[str, list[Any]], name: str, value: Any, place: str) -
     """A value of a grid variable with the type of the configuration; a published key has text."""
     if isinstance(value, list):
         return [_in_grid(grid, name, each, place) for each in value]
-    if name not in grid:
-        raise unknown(f"{place}: grid variable", name, grid)
+    check_known(f"{place}: grid variable", [name], grid)
     for known in grid[name]:
         if known in (value, as_number(value) if isinstance(value, str) else value):
             return known

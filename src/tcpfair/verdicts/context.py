@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig, Value
@@ -42,8 +42,7 @@ class Context:
     def value(self, name: str) -> Any:
         """A value of the paper's settings or analysis, as configured; InputError for an unknown one."""
         known = self.paper.settings | self.paper.analysis
-        if name not in known:
-            raise unknown("value", name, known)
+        check_known("value", [name], known)
         return known[name].value
 
     def where(self, exhibit: Exhibit) -> str:
@@ -148,8 +147,7 @@ def protocols_of(experiment: Experiment) -> list[str]:
 
 def values_of(experiment: Experiment, variable: str) -> list[Any]:
     """Values of one grid variable in the order of the configuration; InputError for an unknown variable."""
-    if variable not in experiment.grid:
-        raise InputError(f"{variable!r} is not a grid variable; known are {', '.join(experiment.grid)}")
+    check_known("grid variable", [variable], experiment.grid)
     return list(experiment.grid[variable].value)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.files.files import whole, whole_folder
+from tcpfair.files.files import whole
 from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import Config, Exhibit, PaperConfig
@@ -99,9 +99,7 @@ def write_judged(layout: Layout, config: Config, paper: str, place: Path | None 
     settings = pd.concat([settings, read_as], ignore_index=True) if len(read_as) else settings
     denied = readings.denied_in_print(layout, held.paper, plans)
     found = (*claims.evaluate(held, scope.left_out, settings, further, denied), settings)
-    with whole_folder(place or layout.judged / paper) as folder:
-        for name, table in zip(JUDGED_TABLES, found, strict=True):
-            table.to_parquet(folder / f"{name}.parquet", index=False)
+    ensemble.write_parts(place or layout.judged / paper, dict(zip(JUDGED_TABLES, found, strict=True)))
     return found[0]
 
 

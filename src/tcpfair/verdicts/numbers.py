@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
@@ -82,8 +82,7 @@ def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
             case Series():
                 columns += _of_series(context, exhibit, each)
             case Computed():
-                if each.function not in computed.FUNCTIONS:
-                    raise unknown(f"data/cells.yaml: {exhibit.id}: function", each.function, computed.FUNCTIONS)
+                check_known(f"data/cells.yaml: {exhibit.id}: function", [each.function], computed.FUNCTIONS)
                 columns += computed.FUNCTIONS[each.function](context, exhibit, **each.arguments)
             case str():
                 columns += [column for column in stated if column.metric == each]

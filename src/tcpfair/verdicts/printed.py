@@ -228,16 +228,19 @@ class Deviation(NamedTuple):
     within: bool | None
 
 
-def within(printed: str, reproduced: float | str | None, metric: str, tolerances: Mapping[str, Tolerance]) -> Deviation:
+def within(
+    printed: str, reproduced: float | str | None, metric: str, tolerances: Mapping[str, Tolerance], exhibit: str = ""
+) -> Deviation:
     """Whether a reproduced number agrees with the published one.
 
     `printed` is the published text, empty or ``-`` for a dash. `reproduced` is a number in the same unit, a case letter, NaN
     or ``-`` if it was computed and has no value, or None if it was not computed. `error` is reproduced - printed, None if
-    either has no value. Raises InputError when the metric has no tolerance.
+    either has no value. The tolerance of ``exhibit metric`` takes precedence over that of the metric. Raises InputError when
+    the metric has no tolerance.
     """
-    if metric not in tolerances:
+    tolerance = tolerances.get(f"{exhibit} {metric}") or tolerances.get(metric)
+    if tolerance is None:
         raise InputError(f"tolerances.yaml: metric '{metric}' is missing, add '{metric}: {{absolute: ...}}'")
-    tolerance = tolerances[metric]
     # for a bound, only the wrong side counts
     below, above = metric.endswith("_lower_bound"), metric.endswith("_upper_bound")
     text = f"{tolerance} below" if below else f"{tolerance} above" if above else str(tolerance)
@@ -287,18 +290,11 @@ def compare(
         value = found.get("value")
         if found and pd.isna(value):
             value = NO_VALUE
-        row = {name: number[name] for name in (*IDENTITY, "quotes")}
-        row |= {
-            "paper": number["exhibit"].partition(".")[0],
-            "printed": number["value"] or NO_VALUE,
-            "reproduced": value,
-        }
-        row |= {"sd": found.get("sd"), "n_runs": found.get("n_runs"), "source": found.get("source", "")}
+        about = {"paper": number["exhibit"].partition(".")[0], "printed": number["value"] or NO_VALUE}
+        row = {"source": ""} | found | number | about | {"reproduced": value}
         row |= within(number["value"], value, number["metric"], tolerances)._asdict()
-        if by_scatter is not None:  # the exhibit's own tolerance takes precedence over the metric's
-            of_exhibit = f"{number['exhibit']} {number['metric']}"
-            metric = of_exhibit if of_exhibit in by_scatter else number["metric"]
-            scatter = within(number["value"], value, metric, by_scatter)
+        if by_scatter is not None:
+            scatter = within(number["value"], value, number["metric"], by_scatter, number["exhibit"])
             row |= {"tolerance_scatter": scatter.tolerance, "within_scatter": scatter.within}
         rows.append(row)
     types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean", "within_scatter": "boolean"}

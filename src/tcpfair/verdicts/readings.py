@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading
@@ -55,8 +55,7 @@ class Printed:
     numbers: pd.DataFrame
     ensemble: pd.DataFrame  # the paper's rows of ``ensemble_numbers``, indexed by hypothesis and number
     reprints: frozenset[int]
-    tolerances: Mapping[str, printed.Tolerance]
-    by_scatter: Mapping[str, printed.Tolerance]
+    tolerances: Sequence[Mapping[str, printed.Tolerance]]  # by hand and by scatter
     inside: tuple[float, float]
     load: LoadMetrics
 
@@ -77,11 +76,8 @@ class Printed:
         """Columns within and within_scatter under a reading; as configured for numbers that it does not change."""
         found = self.numbers[["within", "within_scatter"]].astype("boolean")
         for number, value in self._other_values(name, reading).items():
-            row = self.numbers.loc[number]
-            own = f"{row['exhibit']} {row['metric']}"
-            by_scatter = own if own in self.by_scatter else row["metric"]
-            found.at[number, "within"] = printed.within(row["value"], value, row["metric"], self.tolerances).within
-            found.at[number, "within_scatter"] = printed.within(row["value"], value, by_scatter, self.by_scatter).within
+            published, metric, exhibit = self.numbers.loc[number, ["value", "metric", "exhibit"]]
+            found.loc[number] = [printed.within(published, value, metric, t, exhibit).within for t in self.tolerances]
         return found
 
     def _other_values(self, name: str, reading: Reading) -> dict[int, Any]:
@@ -92,7 +88,7 @@ class Printed:
         if reading.changes:
             own, plain = self.of(name)["base"], self.of(AS_PRINTED)["base"]
             found = own[own != plain.reindex(own.index)].dropna().to_dict()
-        measured = Measured(self.load, reading.metrics)
+        measured = self._measured(frozenset(reading.metrics.items()))
         for number, cell in self.numbers.loc[self.numbers["within"].notna(), "cell"].items():
             if cell is not None and {(each, cell.measure) for each in cell.experiments} & set(reading.metrics):
                 found[number] = cell.value(measured)
@@ -107,24 +103,24 @@ class Printed:
         found["in_ensemble"] = found.index.isin(rows.index)
         found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
         others = found.index[~found["in_ensemble"]]
-        inside = {number: self._inside_runs(number, frozenset(reading.metrics.items())) for number in others}
+        measured = self._measured(frozenset(reading.metrics.items()))
+        inside = {number: self._inside_runs(number, measured) for number in others}
         known = pd.Series(inside, dtype=object).dropna().astype(bool)
         return found.assign(
             in_runs=found.index.isin(known.index), inside_runs=known.reindex(found.index, fill_value=False)
         )
 
-    @cache  # noqa: B019  (an object lives as long as the process)
-    def _inside_runs(self, number: int, metrics: Metrics) -> bool | None:
+    def _inside_runs(self, number: int, measured: Measured) -> bool | None:
         """Whether a published number of one run is in the range of the runs here; None without a range."""
         row = self.numbers.loc[number]
         value = pd.to_numeric(row["value"], errors="coerce")
         if row["printed_runs"] != 1 or row["cell"] is None or pd.isna(row["within"]) or pd.isna(value):
             return None
-        runs = row["cell"].by_replicate(self._measured(metrics)).dropna().astype(float)
+        runs = row["cell"].by_replicate(measured).dropna().astype(float)
         low, high = runs.quantile(list(self.inside))
         return bool(low <= value <= high) if len(runs) > 1 else None
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019  (an object lives as long as the process)
     def _measured(self, metrics: Metrics) -> Measured:
         return Measured(self.load, dict(metrics))
 
@@ -162,20 +158,19 @@ def reading_table(
     for name in papers:
         found = _printed(layout, held[name], numbers, ensemble, config)
         plan = config.papers.get(name)
-        hypotheses = plan.hypotheses if plan else {}
+        hypotheses = _readings(config, name)
         readings = {CONFIGURED: (_NOTHING, "")}
         if plan and plan.second_reference:
             readings[SECOND] = (_NOTHING, plan.second_reference)
-        readings |= {each: (plan.reading(each), hypotheses[each].what) for each in hypotheses}
+        readings |= {each: (reading, plan.hypotheses[each].what) for each, reading in hypotheses.items()}
         counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
         once.append(found.counts(CONFIGURED, _NOTHING, found.reprints if TWINS[0] in papers else ()))
         rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
         if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
-            for each, hypothesis in hypotheses.items():
+            for each, reading in hypotheses.items():
                 where = f"config/ensemble.yaml: papers.{name}.hypotheses.{each}"
-                unmet += _unmet(
-                    where, hypothesis.needs, Suggested(found, readings[each][0], counts[each], counts[CONFIGURED])
-                )
+                suggested = Suggested(found, reading, counts[each], counts[CONFIGURED])
+                unmet += _unmet(where, plan.hypotheses[each].needs, suggested)
     if unmet:
         raise InputError("; ".join(unmet))
     table = pd.DataFrame(rows, columns=COLUMNS)
@@ -204,7 +199,7 @@ def _printed(
         own,
         placed.set_index(["hypothesis", "number"]),
         reprints(held.paper, layout) if is_later else frozenset(),
-        *printed.both_tolerances(layout.data),
+        printed.both_tolerances(layout.data),
         config.judging.inside,
         registry.metrics_loader(held),
     )
@@ -236,7 +231,7 @@ class Suggested(NamedTuple):
         numbers = self.found.numbers[chosen]
         rows = numbers["key"].map(lambda key: str({n: v for n, v in printed.parse_key(key).items() if n != "rtt_ms"}))
         values = pd.to_numeric(numbers["value"]).groupby([numbers["exhibit"], rows])
-        width = widths(numbers, self.found.tolerances).groupby([numbers["exhibit"], rows]).min()
+        width = widths(numbers, self.found.tolerances[0]).groupby([numbers["exhibit"], rows]).min()
         return bool(len(numbers)) and bool((values.max() - values.min() <= width).all())
 
 
@@ -274,9 +269,7 @@ CONDITIONS: dict[str, tuple[Callable[[Suggested], bool], str]] = {
 
 def _unmet(where: str, needs: Sequence[str], found: Suggested) -> list[str]:
     """A line for each condition of a hypothesis that does not hold. Raises InputError for an unknown condition."""
-    for need in needs:
-        if need not in CONDITIONS:
-            raise unknown(f"{where}.needs: condition", need, CONDITIONS)
+    check_known(f"{where}.needs: condition", needs, CONDITIONS)
     return [f"{where}.needs: {need}: {CONDITIONS[need][1]}" for need in needs if not CONDITIONS[need][0](found)]
 
 
@@ -325,9 +318,7 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
         path = held.metrics(experiment) if experiment in held.paper.experiments else None
         if path:
             known = pd.read_parquet(path, columns=["metric"])["metric"].unique()
-            for name in (metric, other):
-                if name not in known:
-                    raise unknown(f"{where}: metric of {experiment}", name, known)
+            check_known(f"{where}: metric of {experiment}", (metric, other), known)
 
 
 def denied_in_print(

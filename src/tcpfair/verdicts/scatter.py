@@ -120,9 +120,9 @@ def reprints(paper: PaperConfig, layout: Layout) -> frozenset[int]:
 
 
 def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.DataFrame:
-    both = in_both(*(cells(papers[name], layout) for name in TWINS)).query("derived == ''")
+    both = in_both(*(cells(papers[name], layout) for name in TWINS)).query("not derived")
     both = both.assign(first=pd.to_numeric(both["value"]), second=pd.to_numeric(both["other"]))
-    parts = [both[~both["reprint"]], _nru_of_both(both), _shares_of_both(both), _spreads_of_both(numbers)]
+    parts = [both[~both["reprint"]], _ratios_of_both(both), _spreads_of_both(numbers)]
     found = pd.concat(parts, ignore_index=True)
     named = [
         f"{p} {r:g} ms" + (f" flow {f:g}" if f else "") for p, r, f in found[[*_PLACE, "flow"]].fillna(0).to_numpy()
@@ -135,29 +135,23 @@ def _throughputs(both: pd.DataFrame, experiment: str, when: str) -> pd.DataFrame
     return rows.set_index([*_PLACE, "flow"])[when].unstack("flow")
 
 
-def _nru_of_both(both: pd.DataFrame) -> pd.DataFrame:
-    """U_N+, U_N- and S_N of both papers from published throughputs, both by the rule of bhatti2008."""
+def _ratios_of_both(both: pd.DataFrame) -> pd.DataFrame:
+    """Ratios of published throughputs to those of self-pairs, of both papers.
+
+    U_N+, U_N- and S_N by the rule of bhatti2008, and CCID2's throughput against each protocol over that against itself.
+    """
     found = {}
     for when in ("first", "second"):
-        own = _throughputs(both, "self", when).mean(axis=1)
-        pairs = _throughputs(both, "pair_ccid2_first", when)
-        of_ccid2 = own.xs("CCID2", level="protocol").reindex(pairs.index.get_level_values("rtt_ms")).to_numpy()
-        own_of = np.stack([of_ccid2, own.reindex(pairs.index).to_numpy()], axis=1)
-        u_n = 10 * log10(pairs.to_numpy() / own_of)
+        own, pairs = (_throughputs(both, name, when) for name in ("self", "pair_ccid2_first"))
+        of_ccid2 = (
+            own.xs("CCID2", level="protocol").reindex(pairs.index.get_level_values("rtt_ms")).set_axis(pairs.index)
+        )
+        expected = np.stack([of_ccid2.mean(axis=1), own.reindex(pairs.index).mean(axis=1)], axis=1)
+        u_n = 10 * log10(pairs.to_numpy() / expected)
         _, plus, minus = nru_tuple(u_n)
-        values = {"U_N+": plus, "U_N-": minus, "S_N": tuple_stability(u_n)}
+        values = {"U_N+": plus, "U_N-": minus, "S_N": tuple_stability(u_n), "ratio": pairs[1] / of_ccid2[1]}
         found[when] = pd.DataFrame(values, pairs.index).rename_axis(columns="metric").stack(future_stack=True)
     return pd.DataFrame(found).reset_index()
-
-
-def _shares_of_both(both: pd.DataFrame) -> pd.DataFrame:
-    """CCID2's throughput against each protocol over that against itself."""
-    found = {}
-    for when in ("first", "second"):
-        own = _throughputs(both, "self", when).xs("CCID2", level="protocol")[1]
-        pairs = _throughputs(both, "pair_ccid2_first", when)[1]
-        found[when] = pairs / own.reindex(pairs.index.get_level_values("rtt_ms")).to_numpy()
-    return pd.DataFrame(found).reset_index().assign(metric="ratio")
 
 
 def _spreads_of_both(numbers: pd.DataFrame) -> pd.DataFrame:

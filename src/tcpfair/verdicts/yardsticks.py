@@ -38,11 +38,9 @@ def null_model(printed: pd.DataFrame) -> pd.DataFrame:
     for such a model. Only tables with at least `SMALLEST_TABLE` numbers of a metric count. A dash is never predicted.
     """
     results = printed[(printed["kind"] == "result") & ~printed["metric"].isin(_LETTERS)]
-    parts = []
-    for _, table in results.groupby(["exhibit", "metric"], sort=False):
-        if len(table) >= SMALLEST_TABLE:
-            parts.append(table.assign(value=pd.to_numeric(table["value"], errors="coerce").median()))
-    return _as_numbers(pd.concat(parts) if parts else results.iloc[:0], "null model")
+    tables = pd.to_numeric(results["value"], errors="coerce").groupby([results["exhibit"], results["metric"]])
+    known = tables.transform("size") >= SMALLEST_TABLE
+    return _as_numbers(results.assign(value=tables.transform("median"))[known], "null model")
 
 
 def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFrame:
@@ -51,26 +49,24 @@ def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFr
     Cells that are one measurement published twice are omitted.
     """
     first, second = (cells(papers[name], layout) for name in TWINS)
-    found = pd.concat([in_both(first, second), in_both(second, first)]).query("derived == '' and not reprint")
+    found = pd.concat([in_both(first, second), in_both(second, first)]).query("not derived and not reprint")
     return _as_numbers(found.assign(value=pd.to_numeric(found["other"])), "other paper")
 
 
-def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Shares of several named tables of `compare` over the numbers that all of them have.
+def side_by_side(reproduced: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Shares within tolerance of two tables of `compare`, over the numbers that both have, in `YARDSTICK_COLUMNS`."""
+    both, others = (table.dropna(subset="within") for table in (reproduced, other))
+    both = both.merge(others, on=["paper", *IDENTITY], suffixes=("", "_of_other"))
+    return _shares(both, "within_of_other", "within_scatter_of_other")
 
-    Columns paper, numbers, and for each name its share by the tolerances and, as ``name by scatter``, by the scatter.
-    """
-    indexed = {name: table.set_index(["paper", *IDENTITY]) for name, table in compared.items()}
-    first, *others = (table.index[table["within"].notna()] for table in indexed.values())
-    common = first
-    for each in others:
-        common = common.intersection(each, sort=False)
-    columns = {"numbers": pd.Series(1, common)}
-    for name, table in indexed.items():
-        columns[name] = table.loc[common, "within"].astype(float)
-        columns[f"{name} by scatter"] = table.loc[common, "within_scatter"].astype(float)
-    of_papers = pd.DataFrame(columns).groupby(level="paper", sort=False)
-    return of_papers.agg({name: "sum" if name == "numbers" else "mean" for name in columns}).reset_index()
+
+def _shares(both: pd.DataFrame, value: str, by_scatter: str) -> pd.DataFrame:
+    """Means by paper: of the reproduced numbers, and of two columns with the shares of a yardstick."""
+    columns = {"within": "reproduced", "within_scatter": "reproduced_by_scatter"}
+    columns |= {value: "value", by_scatter: "by_scatter"}
+    shares = both[["paper", *columns]].rename(columns=columns).astype(dict.fromkeys(columns.values(), float))
+    groups = shares.groupby("paper", sort=False)
+    return groups.mean().assign(numbers=groups.size()).reset_index()
 
 
 def crps(ensemble: npt.ArrayLike, observed: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -101,11 +97,10 @@ def yardstick_table(
     others = {NULL: null}
     if all(name in papers and papers[name].experiments for name in TWINS):
         others[OTHER] = other_papers(papers, layout)
-    rows = []
-    for name, table in others.items():
-        both = side_by_side({"reproduced": numbers, name: compare(results, table, *tolerances)})
-        both = both.rename(columns={name: "value", f"{name} by scatter": "by_scatter"})
-        rows.append(both.rename(columns={"reproduced by scatter": "reproduced_by_scatter"}).assign(yardstick=name))
+    rows = [
+        side_by_side(numbers, compare(results, table, *tolerances)).assign(yardstick=name)
+        for name, table in others.items()
+    ]
     scatter = layout.data / "scatter.csv"
     if scatter.is_file():
         rows.append(_perfect_model(numbers, pd.read_csv(scatter)))
@@ -119,11 +114,7 @@ def _perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.DataFrame
     noise = scatter[scatter["source"].isin(["printed sd", "simulated"])].drop_duplicates(["metric", "of"])
     noise = noise.assign(exhibit=noise["exhibits"].str.split(";")).explode("exhibit")
     done = numbers[numbers["within"].notna()].merge(noise, on=["exhibit", "metric"])
-    columns = {"within": "reproduced", "share_within": "value"}
-    columns |= {"within_scatter": "reproduced_by_scatter", "share_within_used": "by_scatter"}
-    values = done[["paper", *columns]].rename(columns=columns).astype(dict.fromkeys(columns.values(), float))
-    groups = values.groupby("paper", sort=False)
-    return groups.mean().assign(numbers=groups.size(), yardstick=PERFECT).reset_index()
+    return _shares(done, "share_within", "share_within_used").assign(yardstick=PERFECT)
 
 
 def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:

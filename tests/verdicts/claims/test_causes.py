@@ -23,7 +23,7 @@ def found(outcomes, shares=(), hypotheses=None, n=200, **fields):
     of = {"": shares, **(hypotheses or {})}
     rows = [(name, under, share, n) for under, own in of.items() for name, share in zip(NAMES, own, strict=False)]
     settings = pd.DataFrame(rows, columns=["clause", "hypothesis", "share", "settings"])
-    return Found(claim(tuple(NAMES[: len(outcomes)]), **fields), clauses, settings)
+    return Found(claim(*NAMES[: len(outcomes)], **fields), clauses, settings)
 
 
 def noted(met):

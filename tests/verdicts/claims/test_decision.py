@@ -12,10 +12,10 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, Margin
 from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
-from tests.verdicts.claims.test_statement import clause, entry
+from tests.verdicts.claims.test_statement import STATED, clause, entry
 
 
-def claim(clauses=("more",), **fields):
+def claim(*clauses, **fields):
     return Claim.model_validate(entry(*clauses, **{"experiments": ["sweep"]} | fields))
 
 
@@ -125,16 +125,13 @@ def test_what_the_runs_leave_open_leaves_a_verdict_open_unless_the_rest_decides_
     ],
 )
 def test_the_text_decides_unless_every_clause_depends_on_a_known_assumption(shares, assumption, decides):
-    about = claim(("a", "b"))
+    about = claim("a", "b")
     settings = pd.DataFrame({"clause": list("ab")[: len(shares)], "share": shares, "assumption": assumption})
     assert decision.text_decides(about, settings) is decides
 
 
 def test_print_that_contradicts_a_clause_decides_the_claim():
-    stated = {"says": "a", "quantity": "ratio", "why": "text", "at_least": 1.0}
-    about = Claim.model_validate(
-        claim().model_dump() | {"clauses": {"more": stated | {"in_print": False, "print_note": "table 4 has 0.5"}}}
-    )
+    about = claim(clauses={"more": STATED | {"in_print": False, "print_note": "table 4 has 0.5"}})
     found = decided(about, [2.0, 2.0])
     assert verdict(about, outcomes(found)) == "contradicted in print"
     assert evidence_line(about, found, "x").endswith("In the paper: table 4 has 0.5. From x.")
@@ -149,7 +146,7 @@ def test_a_closed_form_has_one_value_and_no_interval():
 
 
 def test_of_several_clauses_it_is_said_how_many_hold():
-    about = claim(("a", "b", "c"), experiments=[])
+    about = claim("a", "b", "c", experiments=[])
     found = decided(about, [1.0], lambda _: {"a": 2.0, "b": 0.5, "c": 1.0})
     assert evidence_line(about, found, "a closed form") == (
         "2 of 3 clauses hold. a is so: holds: ratio 2; required: at least 1. b is so: does not hold: ratio 0.5; required: at "
@@ -166,9 +163,7 @@ def test_what_stands_by_construction_says_why():
 def test_cells_are_named_by_their_place_and_a_bound_on_either_side_may_be_the_nearest():
     columns = pd.MultiIndex.from_tuples([("Reno", 40), ("Reno", 80.5)])
     table = pd.DataFrame([[1.75, 1.5]], columns=columns)
-    about = Claim.model_validate(
-        claim(experiments=[]).model_dump() | {"clauses": {"some": clause(at_least=1.0, at_most=2.0).model_dump()}}
-    )
+    about = claim(experiments=[], clauses={"some": STATED | {"at_most": 2.0}})
     (found,) = decided(about, [1.0], lambda _: {"some": table})
     assert (found.cell, found.value) == ("Reno 40", 1.75)
     (found,) = decided(about, [1.0], lambda _: {"some": table - 0.4})
@@ -180,13 +175,11 @@ def test_a_function_gives_just_the_clauses_that_are_stated():
     with pytest.raises(InputError, match=message):
         decided(claim(), [1.0], lambda _: {"less": 1.0, "more": 1.0})
     with pytest.raises(InputError, match="clauses a, b, but its function finds b, a"):
-        decided(claim(("a", "b")), [1.0], lambda _: {"b": 1.0, "a": 1.0})
+        decided(claim("a", "b"), [1.0], lambda _: {"b": 1.0, "a": 1.0})
 
 
 def test_what_never_happens_in_one_run_never_happens_in_the_mean():
-    about = Claim.model_validate(
-        claim().model_dump() | {"clauses": {"soon": clause(at_least=None, at_most=5.0).model_dump()}}
-    )
+    about = claim(clauses={"soon": STATED | {"at_least": None, "at_most": 5.0}})
     (found,) = decided(about, [1.0, np.inf], lambda evidence: {"soon": ratio(evidence)})
     assert (found.outcome, found.value) == (decision.FAILS, np.inf)
     assert "never" in found.in_words

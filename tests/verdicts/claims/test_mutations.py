@@ -7,6 +7,7 @@ where the others are about something else.
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -84,97 +85,28 @@ def reduced(config, experiment, runs, *, duration_s=None, window_s=None, **grid)
     return config
 
 
-@cache
-def as_configured(make, names, relabel):
-    """Without a fault, once for all the faults that are tried on one set-up."""
-    return judged(make(), *names, relabel=relabel)
+# --- Faults -------------------------------------------------------------------------------------------------------
 
 
-def assert_the_fault_shows(make, fault, names, family=(), relabel=unchanged):
-    """Claims or clauses hold as configured (judged with the rest of ``family``) and do not with the fault."""
-    before = as_configured(make, tuple(family or names), relabel)
-    assert {name: of(before, name) for name in names} == expected(names, REPRODUCED, HOLDS)
-    faulty = make()
-    fault(faulty)
-    after = judged(faulty, *names, relabel=relabel)
-    assert {name: of(after, name) for name in names} == expected(names, NOT_REPRODUCED, FAILS)
+class Imitates(NamedTuple):
+    """The fault that one protocol behaves as another while it keeps its name."""
 
+    protocol: str
+    other: str
 
-def name_of(part):
-    return getattr(part, "__name__", "-".join(part) if isinstance(part, list) else str(part))
+    def __call__(self, config):
+        config.protocols[self.protocol] = config.protocols[self.other]
 
-
-def imitate(config, protocol, other):
-    """Let one protocol behave as another while it keeps its name."""
-    config.protocols[protocol] = config.protocols[other]
-
-
-# --- ogura, Model I and II ---------------------------------------------------------------------------------------
-
-
-def libra_as_reno(config):
-    imitate(config, "Libra", "Reno")
-
-
-def reno_as_libra(config):
-    imitate(config, "Reno", "Libra")
-
-
-def alpha_as_reno(config):
-    imitate(config, "Alpha", "Reno")
-
-
-def alpha_as_libra(config):
-    imitate(config, "Alpha", "Libra")
+    def __str__(self):
+        return f"{self.protocol} as {self.other}"
 
 
 def libra_with_a_quarter_of_k(config):
     config.protocols["Libra"].params["rtt_ref_s"] = Value(value=0.08, source="twice that of the paper")
 
 
-def libra_without_queueing_delay(config):
-    imitate(config, "Libra (eq. 15)", "Libra")
-
-
-def queueing_libra_as_reno(config):
-    imitate(config, "Libra (eq. 15)", "Reno")
-
-
-def queueing_alpha_as_reno(config):
-    imitate(config, "Alpha (eq. 16)", "Reno")
-
-
-def reno_as_queueing_alpha(config):
-    imitate(config, "Reno", "Alpha (eq. 16)")
-
-
 def half_the_buffer(config):
     config.settings["buffer_pkts"].value = 250
-
-
-GROWTH = [
-    (libra_as_reno, ["ogura.c02"]),
-    (reno_as_libra, ["ogura.c03"]),
-    (alpha_as_reno, ["ogura.c04", "ogura.c07"]),
-    (libra_with_a_quarter_of_k, ["ogura.c05", "ogura.c06"]),
-    (queueing_alpha_as_reno, ["ogura.c08"]),
-    (reno_as_queueing_alpha, ["ogura.c09"]),
-    (queueing_libra_as_reno, ["ogura.c10"]),
-    (libra_without_queueing_delay, ["ogura.c11", "ogura.c12"]),
-    (half_the_buffer, ["ogura.c13"]),
-]
-
-
-def growth():
-    return paper("ogura")
-
-
-@pytest.mark.parametrize(("fault", "names"), GROWTH, ids=name_of)
-def test_growth(fault, names):
-    assert_the_fault_shows(growth, fault, names, [f"ogura.c{n:02d}" for n in range(2, 14)])
-
-
-# --- ogura, random losses ----------------------------------------------------------------------------------------
 
 
 def flows_swapped(config):
@@ -182,16 +114,15 @@ def flows_swapped(config):
         experiment.flows.reverse()
 
 
-def proposal_as_reno(config):
-    imitate(config, "Proposal", "Reno")
-
-
-def westwood_as_proposal(config):
-    imitate(config, "Westwood", "Proposal")
-
-
 def reference_at_120_ms(config):
     config.experiments["friendliness"].flows[0]["rtt_ms"].value = 120
+
+
+# --- Experiments --------------------------------------------------------------------------------------------------
+
+
+def growth():
+    return paper("ogura")
 
 
 def high_loss():
@@ -199,66 +130,17 @@ def high_loss():
     return reduced(paper("ogura"), "loss_sweep", 3, duration_s=200, window_s=[20, 200], **grid)
 
 
-@pytest.mark.parametrize(
-    ("fault", "names"),
-    [
-        (reno_as_libra, ["ogura.c15"]),
-        (libra_as_reno, ["ogura.c16"]),
-        (alpha_as_libra, ["ogura.c18"]),
-        (flows_swapped, ["ogura.c18"]),
-    ],
-    ids=name_of,
-)
-def test_fairness_at_high_loss(fault, names):
-    assert_the_fault_shows(high_loss, fault, names, ["ogura.c15", "ogura.c16", "ogura.c18"])
-
-
 def friendliness():
     return reduced(paper("ogura"), "friendliness", 3, duration_s=200, window_s=[50, 200])
-
-
-@pytest.mark.parametrize(
-    ("fault", "names"),
-    [
-        pytest.param(flows_swapped, ["ogura.c33", "ogura.c34"], marks=pytest.mark.slow),
-        pytest.param(reference_at_120_ms, ["ogura.c34"], marks=pytest.mark.slow),
-        (proposal_as_reno, ["ogura.c36"]),
-    ],
-    ids=name_of,
-)
-def test_friendliness(fault, names):
-    assert_the_fault_shows(friendliness, fault, names, ["ogura.c33", "ogura.c34", "ogura.c36"])
 
 
 def efficiency():
     return reduced(paper("ogura"), "efficiency", 2, duration_s=300, window_s=[50, 300], rtt_ms=[40, 200])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "names"),
-    [(proposal_as_reno, ["ogura.c28.proposal", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29.half"])],
-    ids=name_of,
-)
-def test_efficiency(fault, names):
-    assert_the_fault_shows(efficiency, fault, names, ["ogura.c28", "ogura.c29", "ogura.c32"])
-
-
-# --- bhatti2008 and bhatti2009 -----------------------------------------------------------------------------------
-
-
-def cubic_as_newreno(config):
-    imitate(config, "CUBIC", "NewReno")
-
-
 def ccid2_against_cubic():
     config = reduced(paper("bhatti2008"), "pair", 1, protocol=["CUBIC"])
     return reduced(config, "self", 1, protocol=["CCID2"])
-
-
-def test_ccid2_and_cubic_swapped():
-    # the index of a pair is the same either way round
-    assert_the_fault_shows(ccid2_against_cubic, flows_swapped, ["bhatti2008.c05.more", "bhatti2008.c09"])
 
 
 def fast_variants_against_ccid2():
@@ -270,16 +152,72 @@ def also_at_25_ms(metrics):
     return pd.concat([metrics, metrics[metrics["rtt_ms"] == 50].assign(rtt_ms=25)], ignore_index=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "names"), [(cubic_as_newreno, ["bhatti2009.c21.cubic"]), (flows_swapped, ["bhatti2009.c21"])], ids=name_of
-)
-def test_lead_over_ccid2(fault, names):
-    assert_the_fault_shows(fast_variants_against_ccid2, fault, names, ["bhatti2009.c21"], also_at_25_ms)
-
-
 def newreno_alone():
     return reduced(paper("bhatti2009"), "single", 2, protocol=["NewReno"])
+
+
+# --- Tests --------------------------------------------------------------------------------------------------------
+
+FAULTS = {
+    growth: [
+        (Imitates("Libra", "Reno"), ["ogura.c02"]),
+        (Imitates("Reno", "Libra"), ["ogura.c03"]),
+        (Imitates("Alpha", "Reno"), ["ogura.c04", "ogura.c07"]),
+        (libra_with_a_quarter_of_k, ["ogura.c05", "ogura.c06"]),
+        (Imitates("Alpha (eq. 16)", "Reno"), ["ogura.c08"]),
+        (Imitates("Reno", "Alpha (eq. 16)"), ["ogura.c09"]),
+        (Imitates("Libra (eq. 15)", "Reno"), ["ogura.c10"]),
+        (Imitates("Libra (eq. 15)", "Libra"), ["ogura.c11", "ogura.c12"]),
+        (half_the_buffer, ["ogura.c13"]),
+    ],
+    high_loss: [
+        (Imitates("Reno", "Libra"), ["ogura.c15"]),
+        (Imitates("Libra", "Reno"), ["ogura.c16"]),
+        (Imitates("Alpha", "Libra"), ["ogura.c18"]),
+        (flows_swapped, ["ogura.c18"]),
+    ],
+    friendliness: [
+        (flows_swapped, ["ogura.c33", "ogura.c34"]),
+        (reference_at_120_ms, ["ogura.c34"]),
+        (Imitates("Proposal", "Reno"), ["ogura.c36"]),
+    ],
+    efficiency: [
+        (Imitates("Proposal", "Reno"), ["ogura.c28.proposal", "ogura.c32"]),
+        (Imitates("Westwood", "Proposal"), ["ogura.c29.half"]),
+    ],
+    # the index of a pair is the same either way round
+    ccid2_against_cubic: [(flows_swapped, ["bhatti2008.c05.more", "bhatti2008.c09"])],
+    fast_variants_against_ccid2: [
+        (Imitates("CUBIC", "NewReno"), ["bhatti2009.c21.cubic"]),
+        (flows_swapped, ["bhatti2009.c21"]),
+    ],
+}
+RELABELLED = {fast_variants_against_ccid2: also_at_25_ms}
+
+
+@cache
+def as_configured(make):
+    """Without a fault, once for all the faults that are tried on one set-up."""
+    names = [name for _, of_fault in FAULTS[make] for name in of_fault]
+    return judged(make(), *names, relabel=RELABELLED.get(make, unchanged))
+
+
+def name_of(part):
+    return "-".join(part) if isinstance(part, list) else getattr(part, "__name__", str(part))
+
+
+@pytest.mark.parametrize(
+    ("make", "fault", "names"),
+    [(make, fault, names) for make, faults in FAULTS.items() for fault, names in faults],
+    ids=name_of,
+)
+def test_claims_or_clauses_hold_as_configured_and_do_not_with_the_fault(make, fault, names):
+    before = as_configured(make)
+    assert {name: of(before, name) for name in names} == expected(names, REPRODUCED, HOLDS)
+    faulty = make()
+    fault(faulty)
+    after = judged(faulty, *names, relabel=RELABELLED.get(make, unchanged))
+    assert {name: of(after, name) for name in names} == expected(names, NOT_REPRODUCED, FAILS)
 
 
 def test_start_of_newreno_with_the_rtts_swapped():

@@ -25,7 +25,7 @@ def test_what_is_computed_from_traces_has_the_rows_of_tables(claim_id, rows, n):
 
 def growths(traced, config=CONFIGS["ogura"]):
     of = Evidence(CLAIMS["ogura.c06"], config, {}.__getitem__, {"model1": traced}.__getitem__)
-    return [growth for growth in ogura._model1_growth(of) if growth.is_one]
+    return [growth for growth in ogura._growths(of, 1) if growth.is_one]
 
 
 def test_model_1_is_followed_from_the_configured_residual_capacity():

@@ -72,11 +72,6 @@ def changed(**fields):
     return ENTRY | {"clauses": {"more": ENTRY["clauses"]["more"] | fields}}
 
 
-def test_a_clause_gets_the_margin_that_it_names(tmp_path):
-    (claim,) = load_claims(written(tmp_path, ENTRY))
-    assert claim.clauses["more"].low == 0.1
-
-
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

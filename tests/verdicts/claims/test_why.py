@@ -1,30 +1,28 @@
 """Every claim says in one plain sentence where its verdict comes from, and a cause that fits it unless it is reproduced."""
 
-import csv
 import math
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import PAPERS
 from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.verdicts.claims import why
 from tcpfair.verdicts.claims.causes import CONDITIONS
 from tcpfair.verdicts.claims.decision import DECIDED, REPRODUCED, UNDECIDABLE, UNDECIDED
 from tcpfair.verdicts.claims.statement import MARGINS, load_claims
+from tests.verdicts.claims import worlds
 from tests.verdicts.claims.test_statement import entry
+from tests.verdicts.claims.worlds import LAYOUT
 
-DATA = Path(__file__).parents[3] / "data"
-FOLDER = DATA / "claims"
+FOLDER = LAYOUT.data / "claims"
 CAUSES = why.load_causes(FOLDER)
-ENSEMBLES = load_ensembles(DATA.parent / "config" / "ensemble.yaml")
-CLAIMS = [claim for paper in PAPERS for claim in load_claims(FOLDER / f"{paper}.yaml")]
-with (DATA / "expected" / "verdicts.csv").open() as file:
-    VERDICTS = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
+ENSEMBLES = load_ensembles(LAYOUT.ensemble_config)
+CLAIMS = worlds.CLAIMS.values()
+VERDICTS = pd.read_csv(LAYOUT.data / "expected" / "verdicts.csv", index_col="id")["verdict"]
 
 
 SHARES = {("a", "settings"): 0.2, ("a", "H1"): 0.9}

@@ -29,8 +29,12 @@ def split(held, drawn, **other):
     return deciding.split(held, drawn, JUDGING.model_copy(update=other))
 
 
+def decides(held, drawn):
+    return deciding.decides(held, drawn, JUDGING, "{} {}".format)
+
+
 def sentence(held, drawn):
-    return deciding.decides(held, drawn, JUDGING)[1]
+    return decides(held, drawn)[1]
 
 
 def test_a_threshold_is_found():
@@ -46,8 +50,8 @@ def test_a_threshold_is_found():
 def test_a_choice_is_named_by_its_word():
     held = (DRAWN["flow.reduction"] == "prr").astype(float)
     text = sentence(held, DRAWN)
-    assert deciding.decides(held, DRAWN, JUDGING)[0] == "flow.reduction"
-    assert deciding.decides(held * 0, DRAWN, JUDGING)[0] == ""
+    assert decides(held, DRAWN)[0] == "flow.reduction"
+    assert decides(held * 0, DRAWN)[0] == ""
     assert "with flow.reduction" in text
     assert ("prr in 100 %, else in 0 %" in text) or ("halving in 0 %, else in 100 %" in text)
 

@@ -33,8 +33,16 @@ CELLS = pd.DataFrame(
 WIDTH = placing.widths(CELLS, {"m": Tolerance(absolute=0.5)})
 
 
+def weights_of(values):
+    return inference.weights(distances(values, JUDGING.far), JUDGING.accepted)
+
+
+def distances(values, far):
+    return inference.off(values, CELLS, WIDTH, far).abs().mean(axis=1)
+
+
 def weight():
-    return inference.weights(inference.distances(VALUES, CELLS, WIDTH, JUDGING.far), JUDGING.accepted)
+    return weights_of(VALUES)
 
 
 def test_the_weights_gather_where_print_was_made():
@@ -58,7 +66,7 @@ def test_weights_add_up_and_are_those_of_the_nearest_fifth():
 
 def test_a_number_far_off_counts_no_more_than_a_limit_and_a_missing_one_as_much():
     values = pd.DataFrame({0: [1e9, np.nan, 4.0]})
-    assert inference.distances(values, CELLS, WIDTH, 3.0).to_list() == [3.0, 3.0, 0.0]
+    assert distances(values, 3.0).to_list() == [3.0, 3.0, 0.0]
 
 
 def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_alone():
@@ -75,7 +83,7 @@ def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_
 
 
 def test_what_is_inferred_from_some_numbers_predicts_others():
-    of_fit = inference.weights(inference.distances(VALUES[[0]], CELLS, WIDTH, JUDGING.far), JUDGING.accepted)
+    of_fit = weights_of(VALUES[[0]])
     found = inference.held_out(VALUES, CELLS, WIDTH, of_fit, [1], JUDGING.far)
     assert found["inferred"] < 0.3 * found["base"]
     assert found["inferred"] < found["prior"]
@@ -128,7 +136,7 @@ def foretold():
     layout = Layout(repository_root())
     config, papers = load(layout.ensemble_config), ("bhatti2008", "bhatti2009")
     of, other = (
-        next(tables._judged(layout, paper, ensemble_table.read(layout.ensembles, paper.paper), config))[0]
+        next(tables._judged(layout, paper, ensemble_table.read(layout.ensembles, paper.paper), config))
         for paper in (load_paper(layout.paper_config(name)) for name in papers)
     )
     shared = [each for each in of.assumptions if any(set(each.names) & set(its.names) for its in other.assumptions)]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from tcpfair.errors import unknown
+from tcpfair.errors import check_known
 from tcpfair.runs.ensemble import AS_PRINTED
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, SETTINGS, Decided
 from tcpfair.verdicts.claims.statement import Claim
@@ -115,8 +115,7 @@ def unmet(name: str, cause: Cause, found: Found) -> str:
 
     Raises InputError for an unknown condition.
     """
-    if cause.needs not in CONDITIONS:
-        raise unknown(f"data/claims/{CAUSES}: {name}: needs: condition", cause.needs, CONDITIONS)
+    check_known(f"data/claims/{CAUSES}: {name}: needs: condition", [cause.needs], CONDITIONS)
     condition, otherwise = CONDITIONS[cause.needs]
     where = f"data/claims/{found.claim.paper}.yaml: {found.claim.id}: cause: {name}"
     return "" if condition(found) else f"{where}: {otherwise}"

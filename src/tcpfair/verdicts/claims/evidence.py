@@ -99,10 +99,6 @@ class Evidence:
         per_run = self.per_run(experiment, metric, by, flow, **where)
         return self._over_runs(per_run, 1) if self.rows in ("mean", "means") else per_run * np.nan
 
-    def count(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.Series:
-        """Number of replicates with a value, by cell."""
-        return self.per_run(experiment, metric, by, flow, **where).count()
-
     def flows(self, experiment: str, metric: str) -> list[int]:
         """Numbers of the flows for which an experiment has a metric; [1] without any, so that `table` reports what is missing."""
         self.count_runs(experiment)
@@ -122,21 +118,17 @@ class Evidence:
         """As `table`, but always with a row per replicate."""
         self.count_runs(experiment)
         table = self.measured.of_flow(experiment, metric, flow)
-        cells = np.arange(table.shape[1])
-        for name, level, codes in zip(table.columns.names, table.columns.levels, table.columns.codes, strict=True):
-            if name in where:
-                listed = _listed(where[name], name, level)
-                rank = np.full(len(level), -1)
-                rank[level.get_indexer(listed)] = range(len(listed))
-                cells = cells[rank[codes[cells]] >= 0]
-                if isinstance(where[name], list):
-                    cells = cells[np.argsort(rank[codes[cells]], kind="stable")]
-        if not len(cells):
+        cells = table.columns.to_frame(index=False)
+        for name, which in where.items():
+            if name in cells:
+                listed = _listed(which, name, cells[name].unique())
+                rank = cells[name].map({value: place for place, value in enumerate(listed)}).dropna()
+                cells = cells.loc[rank.sort_values(kind="stable").index if isinstance(which, list) else rank.index]
+        if cells.empty:
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
-        keys = [table.columns.get_level_values(name)[cells] for name in ([by] if isinstance(by, str) else by)]
-        columns = keys[0] if isinstance(by, str) else pd.MultiIndex.from_arrays(keys)
-        found = pd.DataFrame(table.to_numpy()[:, cells], table.index, columns)
+        columns = pd.Index(cells[by]) if isinstance(by, str) else pd.MultiIndex.from_frame(cells[list(by)])
+        found = pd.DataFrame(table.to_numpy()[:, cells.index], table.index, columns)
         return found[found.index < self.config.experiments[experiment].runs.value] if self.kept_only else found
 
     @property
@@ -144,7 +136,7 @@ class Evidence:
         return f"data/claims/{self.claim.paper}.yaml: {self.claim.id}"
 
 
-def _listed(which: Any, name: str, values: pd.Index) -> list:
+def _listed(which: Any, name: str, values: np.ndarray) -> list:
     """The values of a grid variable that ``where`` selects. Raises InputError for a listed value that no run has."""
     if isinstance(which, list):
         for value in which:

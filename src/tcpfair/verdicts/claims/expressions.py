@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import unknown
+from tcpfair.errors import check_known
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import Evidence, Table, combined, factor, trend
 from tcpfair.verdicts.claims.statement import Cells, Expression, Step
@@ -39,9 +39,7 @@ def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Serie
 def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
     """Columns are flows, if several are selected, and grid variables with several values; a series for one cell."""
     grid = evidence.config.experiments[cells.experiment].grid
-    for name in cells.where:
-        if name not in grid:
-            raise unknown(f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: of: where", name, grid)
+    check_known(f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: of: where", cells.where, grid)
     several = {name for name, which in cells.where.items() if isinstance(which, list | dict)}
     by = [name for name in grid if name in several or (name not in cells.where and len(grid[name].value) > 1)]
 

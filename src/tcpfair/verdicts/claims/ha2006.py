@@ -92,7 +92,7 @@ def ha2006_c37(evidence: Evidence) -> Quantities:
     found = {}
     for experiment in evidence.claim.experiments:
         of = (experiment, "web_mean", "protocol")
-        mean, sd, count = evidence.table(*of)[EVERY], evidence.sd(*of)[EVERY], evidence.count(*of)[EVERY]
+        mean, sd, count = evidence.table(*of)[EVERY], evidence.sd(*of)[EVERY], evidence.per_run(*of)[EVERY].count()
         half = interval_half_width(sd, count.to_numpy(), level)
         found[experiment] = combined(mean + half, "min") - combined(mean - half, "max")
     return found

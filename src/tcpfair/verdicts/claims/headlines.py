@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field
 
-from tcpfair.errors import unknown
+from tcpfair.errors import check_known
 from tcpfair.papers.papers import load_models
 from tcpfair.papers.scenario import Frozen
 from tcpfair.verdicts.claims.decision import (
@@ -60,9 +60,7 @@ def headline_table(folder: Path, papers: Iterable[str], claims: pd.DataFrame) ->
     for paper, headline in load_models(folder / HEADLINES, Headline).items():
         if paper not in papers:
             continue
-        for name in headline.claims:
-            if name not in by_id.index:
-                raise unknown(f"data/claims/{HEADLINES}: {paper}: claims: claim", name, by_id.index)
+        check_known(f"data/claims/{HEADLINES}: {paper}: claims: claim", headline.claims, by_id.index)
         own = by_id.loc[headline.claims]
         numbers = [own[name].astype(float).min() for name in ("certainty", "settings_share")]
         rows.append((paper, headline.says, verdict(own["verdict"]), *numbers, ";".join(headline.claims)))

@@ -68,23 +68,15 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
         groups[title] = [name for name in margins if name.startswith(start)]
     found = []
     for title, names in groups.items():
-        of = margins.get(title)
+        about: dict[str, object] = {"margin": title, "unit": "", "reason": ""}
+        if title in margins:
+            of = margins[title]
+            about |= {"value": of.value, "unit": "of the bound" if of.relative else of.unit, "reason": of.reason}
         tried = {kind: dict.fromkeys(names, times) for kind, times in TRIED.items()}
         if any(measured[name] != 1 for name in names):
             tried[MEASURED] = {name: measured[name] for name in names}
         for kind, times in tried.items():
-            counts = _turned(stated, rows, times)
-            found.append(
-                {
-                    "margin": title,
-                    "value": of.value if of else None,
-                    "unit": ("of the bound" if of.relative else of.unit) if of else "",
-                    "tried": kind,
-                    "times": times[title] if of else None,
-                    "reason": of.reason if of else "",
-                    **counts,
-                }
-            )
+            found.append(about | {"tried": kind, "times": times.get(title)} | _turned(stated, rows, times))
     return pd.DataFrame(found, columns=MARGIN_COLUMNS)
 
 

@@ -51,7 +51,7 @@ def _log_window(d: float, rtt: float) -> float:
 
 def ogura_c05(evidence: Evidence) -> Quantities:
     """At the reference RTT all windows coincide before the queue builds."""
-    return {"same": _apart(evidence, _model1_growth(evidence))}
+    return {"same": _apart(evidence, _growths(evidence, 1))}
 
 
 def ogura_c06(evidence: Evidence) -> Quantities:
@@ -64,7 +64,7 @@ def ogura_c06(evidence: Evidence) -> Quantities:
 
     return {
         "time": _over_model(evidence, 1),
-        "window": _of_growths(evidence, _model1_growth(evidence), off_eq11),
+        "window": _of_growths(evidence, _growths(evidence, 1), off_eq11),
     }
 
 
@@ -72,7 +72,7 @@ def ogura_c07(evidence: Evidence) -> Quantities:
     """Alpha's window grows by the same number of packets per second at either RTT."""
     slopes = _of_growths(
         evidence,
-        _model1_growth(evidence),
+        _growths(evidence, 1),
         lambda growth: growth_slope_pkts_per_s(growth.t_s, growth.cwnd_pkts, 0.0, growth.t_s[-1]),
     )
     least_ms, largest_ms = evidence["rtt_ms"]
@@ -81,7 +81,7 @@ def ogura_c07(evidence: Evidence) -> Quantities:
 
 def ogura_c11(evidence: Evidence) -> Quantities:
     """At the reference RTT all windows coincide while the buffer fills."""
-    return {"same": _apart(evidence, _model2_growth(evidence))}
+    return {"same": _apart(evidence, _growths(evidence, 2))}
 
 
 def ogura_c12(evidence: Evidence) -> Quantities:
@@ -95,7 +95,7 @@ def ogura_c12(evidence: Evidence) -> Quantities:
 
         return gained_pkts
 
-    growths = _model2_growth(evidence)
+    growths = _growths(evidence, 2)
     gained = {piece: _of_growths(evidence, growths, growth_in(piece)) for piece in pieces}
     cells = gained[0].columns
     return {
@@ -167,19 +167,14 @@ class _Growth:
         return len(self.t_s) > 1
 
 
-def _model1_growth(evidence: Evidence) -> list[_Growth]:
-    """Growth from the window that leaves the residual capacity free up to the BDP."""
-    return _growths(evidence, "model1", 1 - evidence.config.analysis_value("residual_share"), 1.0)
+def _growths(evidence: Evidence, model: int) -> list[_Growth]:
+    """The runs' windows up to the first loss.
 
-
-def _model2_growth(evidence: Evidence) -> list[_Growth]:
-    """Growth from the BDP until the buffer overflows."""
-    return _growths(evidence, "model2", 1.0, np.inf)
-
-
-def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: float) -> list[_Growth]:
-    """The runs' windows from ``start_bdp`` to ``stop_bdp`` (in units of the BDP), or to the first loss."""
-    trace = evidence.trace(experiment)
+    For Model I from the window that leaves the residual capacity free up to the BDP, for Model II from the BDP on.
+    """
+    residual_share = evidence.config.analysis_value("residual_share")
+    start_bdp, stop_bdp = {1: (1 - residual_share, 1), 2: (1, np.inf)}[model]
+    trace = evidence.trace(f"model{model}")
     losses = trace.events[trace.events["kind"].isin(LOSS_KINDS)]
     first_loss_s = losses.groupby("run_id")["t_s"].min()
     samples = trace.samples.groupby("run_id")

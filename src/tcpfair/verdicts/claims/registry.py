@@ -87,19 +87,15 @@ def evaluate(
     known = why.load_causes(folder)
     loaders = (Measured(metrics_loader(held, further)), trace_loader(held))
     for claim in load_claims(folder / f"{held.paper.paper}.yaml"):
-        reason = left_out(claim)
         of_claim = settings[settings["id"] == claim.id]
-        judged = (
-            Judged("not run", reason)
-            if reason
-            else decide(claim, held.paper, *loaders, source=source, settings=of_claim)
-        )
+        printed = of_claim[of_claim["hypothesis"] == AS_PRINTED]
+        reason = left_out(claim)
+        judged = Judged("not run", reason) if reason else decide(claim, held.paper, *loaders, None, source, printed)
         n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
         # messages name files; the path of the checkout is not part of the evidence
         line = judged.evidence.replace(f"{held.layout.root}/", "")
         cause, sentence = _explained(claim, judged, of_claim, known)
         certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()
-        printed = of_claim[of_claim["hypothesis"] == AS_PRINTED]
         share = printed["share"].astype(float).min() if len(printed) == len(claim.clauses) else np.nan
         numbers = (certainty, share, n_held, len(claim.clauses))
         claims.append((claim.id, claim.paper, judged.verdict, *numbers, cause, sentence, line, source))
@@ -151,7 +147,7 @@ def decide(
     """Verdict on one claim and the evidence for it.
 
     ``function`` is by default the claim's own, ``source`` is that of the traces, and ``settings`` has the claim's rows of
-    ``ensemble_clauses``.
+    ``ensemble_clauses`` as published.
     """
     not_built = _not_built(claim, config)
     if not_built:
@@ -168,7 +164,7 @@ def decide(
         return Judged("failed", " ".join(f"{type(error).__name__}: {error}".split()))
     made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in evidence.runs.items())
     line = decision.evidence_line(claim, decided, made_of or "a closed form")
-    by_text = decision.text_decides(claim, settings[settings["hypothesis"] == AS_PRINTED])
+    by_text = decision.text_decides(claim, settings)
     return Judged(decision.verdict(claim, [clause.outcome for clause in decided], by_text), line, tuple(decided))
 
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.papers.papers import load_models, read_yaml
 from tcpfair.papers.scenario import Frozen, validated
 from tcpfair.verdicts.claims import why
@@ -278,8 +278,8 @@ def load_claims(path: Path) -> list[Claim]:
 
 def _check_why(claim: Claim, causes: Mapping[str, why.Cause], where: str) -> None:
     why.check(claim.why, claim.clauses, where)
-    if claim.cause and claim.cause not in causes:
-        raise unknown(f"{where}: cause", claim.cause, causes)
+    if claim.cause:
+        check_known(f"{where}: cause", [claim.cause], causes)
     kinds = {
         "contradicted in print": claim.contradicted,
         "untested": claim.untested,
@@ -299,7 +299,6 @@ def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
     for side in ("give", "clear"):
         name = clause.get(side)
         if name:
-            if name not in margins:
-                raise unknown(f"{where}: {side}: margin", str(name), margins)
+            check_known(f"{where}: {side}: margin", [name], margins)
             clause = clause | {"margin": margins[name]}
     return clause

@@ -98,12 +98,7 @@ def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
     return pd.DataFrame(varied, index=drawn.index)
 
 
-def plain(assumption: str, value: str) -> str:
-    """The bare name of an assumption."""
-    return f"{assumption} {value}"
-
-
-def decides(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords = plain) -> tuple[str, str]:
+def decides(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords) -> tuple[str, str]:
     """The assumption that decides whether a clause holds (empty if none is found), and a sentence about it.
 
     ``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %``, and what decides within a part.

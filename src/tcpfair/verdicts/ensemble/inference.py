@@ -47,13 +47,11 @@ def off(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float)
     return (placing.errors(values[own], cells) / width[own]).clip(-far, far).fillna(far)
 
 
-def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float) -> pd.Series:
-    """Mean distance of each setting from the published numbers: of the absolute errors `off`; by setting."""
-    return off(values, cells, width, far).abs().mean(axis=1)
-
-
 def weights(distance: pd.Series, accepted: float) -> pd.Series:
-    """Weight of each setting, with sum 1: proportional to 1 - (d/h)^2 below h, the quantile ``accepted`` of the distances."""
+    """Weight of each setting, with sum 1: proportional to 1 - (d/h)^2 below h, the quantile ``accepted`` of the distances.
+
+    A distance is the mean of the absolute errors `off`.
+    """
     reach = distance.quantile(accepted)
     weight = (1 - (distance / reach) ** 2).clip(lower=0) if reach > 0 else (distance == 0).astype(float)
     if weight.sum() == 0:  # all are equally far
@@ -167,17 +165,16 @@ def held_out(
     their shares within tolerance, ``within_best`` the largest of any setting.
     """
     kept = values[[number for number in judged if np.isfinite(width[number])]]
-    guesses = {
-        "base": kept.reindex([BASE]).iloc[0],
-        "prior": kept.mean(),
-        "inferred": predicted(kept, weight),
-        "nearest": kept.loc[weight.idxmax()],
-    }
-    found: dict[str, float] = {"n": len(kept.columns), "effective_settings": effective_settings(weight)}
-    found["within_best"] = float(placing.within(kept, cells, width).mean(axis=1).max())
-    for name, guess in guesses.items():
-        guess = guess.to_frame().T
-        off = (placing.errors(guess, cells) / width[kept.columns]).iloc[0].abs()
-        found[name] = float(off.clip(upper=far).fillna(far).mean())
-        found[f"within_{name}"] = float(placing.within(guess, cells, width).iloc[0].mean())
-    return found
+    guesses = pd.DataFrame(
+        {
+            "base": kept.reindex([BASE]).iloc[0],
+            "prior": kept.mean(),
+            "inferred": predicted(kept, weight),
+            "nearest": kept.loc[weight.idxmax()],
+        }
+    ).T
+    error = off(guesses, cells, width, far).abs().mean(axis=1)
+    share = placing.within(guesses, cells, width).mean(axis=1).add_prefix("within_")
+    best = float(placing.within(kept, cells, width).mean(axis=1).max())
+    counts = {"n": len(kept.columns), "effective_settings": effective_settings(weight)}
+    return {**counts, "within_best": best, **error, **share}

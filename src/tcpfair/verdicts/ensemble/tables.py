@@ -55,8 +55,9 @@ class Judged:
     cells: pd.DataFrame
     width: pd.Series
     judging: Judging
-    assumptions: tuple[Assumption, ...] = ()
-    what: str = ""
+    assumptions: tuple[Assumption, ...]
+    what: str
+    refused: int  # settings
     others: Mapping[str, Judged] = field(
         default_factory=dict
     )  # other papers, as published, from which this is inferred
@@ -132,8 +133,8 @@ class Judged:
     def _about(self) -> dict[str, str]:
         return {"paper": self.paper, "hypothesis": self.members.hypothesis}
 
-    def summary(self, refused: int) -> dict:
-        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": refused}
+    def summary(self) -> dict:
+        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": self.refused}
         about["numbers"] = len(self.compared.columns)
         if not about["numbers"]:
             return about
@@ -162,8 +163,7 @@ class Judged:
             judged = [number for number in judged if number not in self.reprints]
         else:
             fitted = self._chosen(check.fit)
-            distance = inference.distances(self.values[fitted], self.cells, self.width, self.judging.far)
-            weight = inference.weights(distance, self.judging.accepted)
+            weight = inference.weights(self.off[fitted].abs().mean(axis=1), self.judging.accepted)
         return {
             **self._about,
             "fitted_paper": check.fit.paper or self.paper,
@@ -194,15 +194,15 @@ def tables(
     if paper in shipped:
         plan = config.papers[paper]
         others = {
-            name: next(_judged(layout, papers[name], shipped[name], config))[0]
+            name: next(_judged(layout, papers[name], shipped[name], config))
             for name in plan.inferred_from
             if name in shipped
         }
         added = {"others": others, "reprints": reprints(papers[paper], layout) if others else frozenset()}
         added["second_reference"] = plan.second_reference if plan.second_reference in others else ""
-        for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
+        for alone in _judged(layout, papers[paper], shipped[paper], config):
             judged = replace(alone, **added)
-            parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
+            parts["ensemble_papers"].append(pd.DataFrame([judged.summary()]))
             if judged.compared.empty:  # these experiments have no published numbers
                 continue
             parts["ensemble_numbers"].append(judged.numbers)
@@ -221,8 +221,8 @@ def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     return filled(frames, pd.DataFrame(columns=columns)).reindex(columns=columns)
 
 
-def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:
-    """The ensemble of a paper as published and under each hypothesis with members, and the number of refused settings."""
+def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[Judged]:
+    """The ensemble of a paper as published and under each hypothesis with members."""
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
@@ -231,7 +231,7 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     for members, reading, refused in members_of(found, paper, plan):
         what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper as published"
         judged = numbers[~excluded(numbers, reading.excluded)]
-        yield Judged(members, judged, width, config.judging, assumptions, what), refused
+        yield Judged(members, judged, width, config.judging, assumptions, what, refused)
 
 
 def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
@@ -254,10 +254,8 @@ def of_shipped(layout: Layout, paper: PaperConfig) -> dict[str, pd.DataFrame]:
 
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
     """Write the tables of `of_shipped` for one paper to a folder. Raises InputError for an invalid configuration."""
-    config = load_paper(layout.paper_config(paper))
-    with whole_folder(place) as folder:
-        for name, table in of_shipped(layout, config).items():
-            rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
+    found = of_shipped(layout, load_paper(layout.paper_config(paper)))
+    write_parts(place, {name: rounded_table(table) for name, table in found.items()})
 
 
 def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
@@ -265,6 +263,13 @@ def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFram
     return {
         name: read_parts(layout, layout.placed, papers, name).reindex(columns=COLUMNS[name]) for name in ENSEMBLE_TABLES
     }
+
+
+def write_parts(place: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables of one paper to a folder, where `read_parts` reads them."""
+    with whole_folder(place) as folder:
+        for name, table in tables.items():
+            table.to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -> pd.DataFrame:
