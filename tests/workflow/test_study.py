@@ -11,6 +11,7 @@ import yaml
 
 from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
+from tcpfair.files import costs
 from tcpfair.files.layout import Layout
 from tcpfair.runs import trace
 from tcpfair.workflow import cli, executor
@@ -66,6 +67,11 @@ def run(layout, study, kill_at=None, cores=2, draws=False, **how):
     return jobs, said
 
 
+def n_left(layout, study):
+    """The runs that a study has still to simulate."""
+    return sum(item.n_runs for item in studies.plan(layout, study).items)
+
+
 def files(layout, study):
     """Name and content of what a study leaves for good."""
     folder = layout.study(study.name)
@@ -109,9 +115,9 @@ def test_a_study_that_is_killed_at_any_run_ends_with_the_same_bytes(layout, keep
     for kill_at in (0, 5, 11):
         folder.rename(folder.with_name(f"before_{kill_at}"))
         run(layout, study, kill_at)
-        n_left = sum(studies.plan(layout, study).n_left)
+        before = n_left(layout, study)
         resumed, _ = run(layout, study)
-        assert n_left == resumed.simulated < 12 - kill_at + slice_runs, "runs of finished slices were simulated again"
+        assert before == resumed.simulated < 12 - kill_at + slice_runs, "runs of finished slices were simulated again"
         assert files(layout, study) == whole
         assert {path.name for path in folder.iterdir()} - {"traces", "campaign.json"} == {
             *(name for name in whole if "/" not in name)
@@ -160,7 +166,7 @@ def test_a_damaged_shard_is_removed_in_one_line_and_costs_its_runs(layout):
 def test_more_points_simulate_only_what_is_new_and_another_measure_everything(layout):
     run(layout, opened(layout))
     longer = opened(layout, grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20, 40, 80]})
-    assert sum(studies.plan(layout, longer).n_left) == 6
+    assert n_left(layout, longer) == 6
     jobs, _ = run(layout, longer)
     assert jobs.simulated == 6
     found = files(layout, longer)["metrics.parquet"]
@@ -232,7 +238,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     monkeypatch.setattr(studies.of_run, "row", fails)
     with pytest.raises(InputError, match=r"of 12 runs are missing: rtt/shards/\d+_\d+: no such measure; run it again"):
         run(layout, study)
-    assert sum(studies.plan(layout, study).n_left) <= 3
+    assert n_left(layout, study) <= 3
     InProcess(monkeypatch).broken.add("study")
     with pytest.raises(InputError, match=r"see results/engine/logs/study/rtt/"):
         studies.run(layout, study, executor.How(2))
@@ -245,7 +251,8 @@ def test_a_slice_takes_half_a_minute_and_depends_on_the_study_alone(layout):
     work = studies.plan(layout, opened(layout, given))
     assert [first for first, _ in work.slices[1:]] == [end for _, end in work.slices[:-1]]
     assert (work.slices[0][0], work.slices[-1][1]) == (0, 12_000)
-    long_s = [pkts / studies._SLICED_PKTS_PER_S for pkts in work.slice_pkts]
+    planned_s = (item.expected_s - item.n_runs * studies._RUN_S for item in work.items)
+    long_s = [each_s * costs.PLANNED_PKTS_PER_S / studies._SLICED_PKTS_PER_S for each_s in planned_s]
     assert max(long_s) < 40 and sum(long_s) > 1000
     assert studies.plan(layout, opened(layout, given)) == work
 

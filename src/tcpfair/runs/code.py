@@ -24,9 +24,11 @@ from tcpfair.files.remembered import Remembered
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-# the entry points of the simulator, which consists of them and of what they import from the rooms below
+# the simulator: its entry points, and what they import from these rooms and from units.py
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
-_SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "compiler.py", "jit.py", "units.py")
+SIMULATOR_ROOMS = (*_SIMULATOR_ENTRIES, "engine/", "cc/", "compiler.py", "jit.py")
+# what computes metrics, besides its entry points in measures/
+_MEASURING_ROOMS = ("metrics/", "measures/", "units.py")
 SIMULATOR = "simulator"  # its name next to those of the algorithms
 _SUFFIXES = (".py", ".j2", ".js", ".tcl")
 _COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")
@@ -232,7 +234,12 @@ def _of_simulator() -> str:
 
 @cache
 def _simulator_sources() -> str:
-    return digest_of(reached([PACKAGE / name for name in _SIMULATOR_ENTRIES], _SIMULATOR_ROOMS))
+    return digest_of(reached([PACKAGE / name for name in _SIMULATOR_ENTRIES], (*SIMULATOR_ROOMS, "units.py")))
+
+
+def of_measuring(*modules: str) -> str:
+    """Digest of some modules of ``measures``, and of the code that they measure with."""
+    return digest_of(reached([PACKAGE / "measures" / name for name in modules], _MEASURING_ROOMS))
 
 
 @cache

@@ -5,7 +5,7 @@ import, directly or indirectly. A notebook depends on what its cells import. A m
 (`importlib.import_module`) depends on all modules of its package and of the packages that it names. Files that are not
 Python, such as templates, belong to the module that names them.
 
-The simulator is excluded (`_APART`): its code is in the digests of runs (`tcpfair.runs.code.of_algorithms`), and a run has
+The simulator is excluded (`code.SIMULATOR_ROOMS`): its code is in the digests of runs (`code.of_algorithms`), and a run has
 the same bits with every version of its libraries.
 """
 
@@ -34,7 +34,6 @@ _BESIDE_EXHIBITS = (
     f"{_KINDS}/__init__.py",
     *(f"exhibits/recordings/{name}.py" for name in ("beside", "board", "recording")),
 )
-_APART = ("engine/", "cc/", "compiler.py", "jit.py", "sources/engine.py", "sources/tables.py")
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)")
 _LOADED_BY = {"papermill": ("black",)}  # formats the cell of parameters if it is installed
@@ -136,7 +135,11 @@ def _modules(name: str) -> frozenset[str]:
     found = set()
     for n in range(len(parts) + 1):
         below = "/".join(parts[:n])
-        found |= {each for each in (f"{below}/__init__.py".lstrip("/"), f"{below}.py") if not each.startswith(_APART)}
+        found |= {
+            each
+            for each in (f"{below}/__init__.py".lstrip("/"), f"{below}.py")
+            if not each.startswith(code.SIMULATOR_ROOMS)
+        }
     return frozenset(found & code.names())
 
 

@@ -40,7 +40,6 @@ _REFERENCE = "="
 Reads = Mapping[str, tuple[str, ...] | None]
 _CODE_OF = "code of "
 _VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # values of a grid axis and points of the hypercube that are checked at first
-_MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
 
 
 class Protocol(Strict):
@@ -226,12 +225,11 @@ class Study:
         """The inputs of a run's metrics, besides the run: the code, and how they are measured."""
         used = {str(each.cc.value) for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
         used &= self._algorithms
-        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
         how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
         simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
         return {
             "measures": part(how),
-            "measuring": part(code.digest_of(code.reached(entries, _MEASURED_IN))),
+            "measuring": part(code.of_measuring("groups.py", "of_run.py")),
             **simulated,
         }
 
@@ -258,12 +256,11 @@ class Study:
         return labels | set(own.values())
 
     @cached_property
-    def made_from(self) -> Parts:
+    def made_from(self) -> dict[str, str]:
         """The inputs of the table of metrics."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
-        return {"design": part(values), "expansion": code.of_rooms("papers/expand.py", "runs/study.py")} | dict(
-            self.measured
-        )
+        expansion = code.of_rooms("papers/expand.py", "runs/study.py")
+        return {"design": part(values), "expansion": expansion, **self.measured}
 
 
 def _values(node: Any) -> Iterator[Any]:
