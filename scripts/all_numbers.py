@@ -20,8 +20,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tcpfair.files.layout import PAPERS
-from tcpfair.workflow import steps
 from tcpfair.workflow.plan import Plan
+from tcpfair.workflow.steps import judge, measure, numbers, place
+from tcpfair.workflow.steps import ledger as ledger_step
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LINKED = ("CITATION.cff", "Snakefile", "config", "data", "notebooks", "pyproject.toml", "src")
@@ -46,7 +47,7 @@ def metrics(plan: Plan, experiments: Collection[str]) -> None:
     for paper in plan.papers:
         own = plan.of_kind("measure", paper)
         chosen = [step.folder for step in own if not experiments or step.item.partition("/")[2] in experiments]
-        print(paper, steps.measure(plan.layout, paper, chosen), flush=True)
+        print(paper, measure.run(plan.layout, paper, chosen), flush=True)
 
 
 def exhibits(plan: Plan, pictures: bool) -> None:
@@ -58,7 +59,7 @@ def exhibits(plan: Plan, pictures: bool) -> None:
     for paper, config in plan.papers.items():
         ids = [exhibit.id for exhibit in config.exhibits]
         for folder in folders(plan, "numbers", paper):
-            steps.numbers(plan.layout, paper, ids, folder)
+            numbers.run(plan.layout, paper, ids, folder)
         keep = dict(zip(ids, map(str, folders(plan, "draw", paper)), strict=True))
         board = open_paper(paper, plan.layout.source, keep=keep)
         for exhibit in ids:
@@ -70,9 +71,9 @@ def ledger(plan: Plan) -> None:
     papers = list(plan.papers)
     for paper in papers:
         for folder in folders(plan, "judge", paper):
-            steps.judge(plan.layout, paper, papers, [], folder)
+            judge.run(plan.layout, paper, papers, [], folder)
     for folder in folders(plan, "ledger"):
-        steps.ledger(plan.layout, papers, [], folder)
+        ledger_step.run(plan.layout, papers, [], folder)
 
 
 STEPS = ("metrics", "placed", "exhibits", "ledger")
@@ -93,7 +94,7 @@ def main() -> None:
     if "metrics" in given.steps:
         metrics(plan, given.experiments)
     if "placed" in given.steps:
-        steps.place(plan.layout, folders(plan, "place"))
+        place.run(plan.layout, folders(plan, "place"))
     if "exhibits" in given.steps:
         exhibits(plan, given.pictures)
     if "ledger" in given.steps:

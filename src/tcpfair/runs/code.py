@@ -82,13 +82,13 @@ def facts(name: str) -> Facts:
     def compute() -> Facts:
         if path.suffix != ".py":
             return Facts(hashlib.sha256(path.read_bytes()).hexdigest())
-        return facts_of(ast.parse(path.read_bytes()), name)
+        return _facts_of(ast.parse(path.read_bytes()), name)
 
     return Facts(*kept().of_file(f"facts {name}", path, compute))
 
 
-def facts_of(tree: ast.Module, module: str) -> Facts:
-    """The facts of some code of a module."""
+def _facts_of(tree: ast.Module, module: str) -> Facts:
+    """The facts of a module."""
     by_name: list[str] = []
     if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
         by_name = [name for package in _packages_named(tree, module) for name in _members(package)]

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from tcpfair.errors import InputError, printable, unknown
@@ -643,14 +644,18 @@ def _check_config(given: argparse.Namespace) -> None:
 
 
 def _measure(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
+    layout, paper = _layout(given), given.paper
     if given.output:
-        _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
+        _say("measured", paper, _run_of("measure")(layout, paper, given.output))
     for folder in given.numbers:
-        _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
+        _say("numbers", paper, _run_of("numbers")(layout, paper, given.exhibits, folder))
     for folder in given.judged:
-        _say("judged", given.paper, steps.judge(_layout(given), given.paper, given.papers, given.only, folder))
+        _say("judged", paper, _run_of("judge")(layout, paper, given.papers, given.only, folder))
+
+
+def _run_of(step: str) -> Callable[..., str]:
+    """The function of a step."""
+    return import_module(f"tcpfair.workflow.steps.{step}").run
 
 
 def _read(given: argparse.Namespace) -> None:
@@ -662,16 +667,14 @@ def _read(given: argparse.Namespace) -> None:
 
 
 def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:
-    """A command that calls a function of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
+    """A command that runs a step of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
 
-    It prints ``done``, ``item`` and what the function returns.
+    It prints ``done``, ``item`` and what the step returns.
     """
 
     def run(given: argparse.Namespace) -> None:
-        from tcpfair.workflow import steps
-
         values = [getattr(given, option) for option in (*options, "output")]
-        _say(done, item.format(**vars(given)), getattr(steps, name)(_layout(given), *values))
+        _say(done, item.format(**vars(given)), _run_of(name)(_layout(given), *values))
 
     return run
 
