@@ -36,6 +36,7 @@ LEFT_OUT = Record("two.runs.jfi", "left out", error="one flow")  # a recording's
 
 
 def test_what_is_written_is_read(layout, built):
+    assert record.read_all(layout) == {}
     for one in (built, FAILED, LEFT_OUT):
         record.write(layout, one)
     assert record.read(layout.results / "exhibits" / "ogura" / "fig08.json") == built
@@ -43,14 +44,6 @@ def test_what_is_written_is_read(layout, built):
     assert record.read_all(layout) == {one.exhibit: one for one in (FAILED, built, LEFT_OUT)}
     assert list(record.read_all(layout, "ogura")) == ["ogura.fig8"]
     assert list(record.read_all(layout)["ogura.fig8"].files) == list(built.files)  # in the order of writing
-
-
-def test_a_checkout_without_results_has_no_records(layout):
-    assert record.read_all(layout) == {}
-
-
-def test_numbers_stand_beside_the_record(layout):
-    assert record.place(layout, "numbers", "ogura.fig8", ".csv") == layout.results / "numbers" / "ogura" / "fig08.csv"
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,9 @@ def imported_names(tree: ast.AST) -> Iterator[str]:
 
 def _running(tree: ast.Module) -> ast.Module:
     """Code without its ``if TYPE_CHECKING`` blocks."""
-    return ast.Module([each for each in tree.body if not (isinstance(each, ast.If) and _is_typing(each.test))], [])
-
-
-def _is_typing(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+    return ast.Module(
+        [each for each in tree.body if getattr(getattr(each, "test", None), "id", "") != "TYPE_CHECKING"], []
+    )
 
 
 def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
@@ -217,19 +215,16 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
     """Digests of the code that makes runs of some algorithms: of the ``simulator`` and of each algorithm, by name."""
+    from tcpfair.papers import scenario
+
+    simulator = f"{_simulator_sources()} {scenario.defaults_digest()}"
     own = {name: _of_algorithm(name) for name in sorted(set(algorithms))}
-    return {SIMULATOR: _of_simulator(), **own}
+    return {SIMULATOR: hashlib.sha256(simulator.encode()).hexdigest()[:SHORT], **own}
 
 
 @cache
 def _of_algorithm(name: str) -> str:
     return digest_of(reached([PACKAGE / "cc" / f"{name}.py"], ("cc/",)))[:SHORT]
-
-
-def _of_simulator() -> str:
-    from tcpfair.papers import scenario
-
-    return hashlib.sha256(f"{_simulator_sources()} {scenario.defaults_digest()}".encode()).hexdigest()[:SHORT]
 
 
 @cache

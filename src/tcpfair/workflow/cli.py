@@ -184,7 +184,31 @@ def parser() -> argparse.ArgumentParser:
         _option("--no-figures", action="store_true", help="only read and check it, and write the trace"),
         cores,
     )
-    command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
+    command(
+        "testbed",
+        _testbed,
+        "record a run of this machine's own kernel (needs root)",
+        _option(
+            "file",
+            nargs="?",
+            type=_asked_path,
+            metavar="FILE.yaml",
+            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
+        ),
+        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
+        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
+        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
+        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
+        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
+        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
+        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
+        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
+        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
+        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
+        _option(
+            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
+        ),
+    )
     command(
         "ensemble",
         _ensemble,
@@ -298,32 +322,6 @@ class _Command(argparse.ArgumentParser):
         from tcpfair.measures.shown import listed
 
         return f"{super().format_help()}\n{listed()}\n"
-
-
-def _testbed_options() -> list[tuple]:
-    """A run from a file, or from options: one value for each flow, or one for all."""
-    return [
-        _option(
-            "file",
-            nargs="?",
-            type=_asked_path,
-            metavar="FILE.yaml",
-            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
-        ),
-        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
-        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
-        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
-        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
-        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
-        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
-        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
-        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
-        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
-        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
-        _option(
-            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
-        ),
-    ]
 
 
 def _asked_path(text: str) -> Path:
