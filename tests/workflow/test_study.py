@@ -3,13 +3,13 @@
 import errno
 import json
 import os
+from contextlib import nullcontext
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
 from tcpfair.files import costs
 from tcpfair.files.layout import Layout
@@ -19,15 +19,13 @@ from tcpfair.workflow import study as studies
 from tests.exhibits import standin
 from tests.runs.test_study import values
 from tests.small_checkout import make_checkout
-from tests.workflow.in_process import InProcess
+from tests.workflow.in_process import InProcess, counting
 
 
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    monkeypatch.setattr(
-        executor, "_LEAST_S", 0.02
-    )  # so that a few short runs are more than one slice, and more than one job
+    monkeypatch.setattr(executor, "_LEAST_S", 0.02)  # a few short runs are more than one slice, and more than one job
     return Layout(make_checkout(tmp_path), "engine")
 
 
@@ -37,34 +35,14 @@ def opened(layout, given=None, **changes):
     return studies.opened(path)
 
 
-class Runs(InProcess):
-    """Counts the runs that are simulated, and ends the process at one of them where a test says so."""
-
-    def __init__(self, monkeypatch, kill_at=None):
-        super().__init__(monkeypatch)
-        self.simulated, self.kill_at, self.simulate = 0, kill_at, dumbbell.run
-        monkeypatch.setattr(studies, "simulate", self.count)
-
-    def count(self, scenario, seed):
-        if self.simulated == self.kill_at:
-            raise KeyboardInterrupt
-        self.simulated += 1
-        return self.simulate(scenario, seed)
-
-
 def run(layout, study, kill_at=None, cores=2, draws=False, **how):
     """Run a study; its figure, which depends on the table only, is saved where a test reads it."""
-    with pytest.MonkeyPatch.context() as patch:
-        jobs, said = Runs(patch, kill_at), []
-        patch.setattr(executor, "say", said.append)
+    with counting(studies, "simulate", kill_at) as jobs:
         if not draws:
-            standin.draws_no_marks(patch)
-        if kill_at is None:
+            standin.draws_no_marks(jobs.patch)
+        with nullcontext() if kill_at is None else pytest.raises(KeyboardInterrupt):
             studies.run(layout, study, executor.How(cores, **how))
-        else:
-            with pytest.raises(KeyboardInterrupt):
-                studies.run(layout, study, executor.How(cores, **how))
-    return jobs, said
+    return jobs, jobs.said
 
 
 def n_left(layout, study):
