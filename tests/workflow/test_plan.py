@@ -14,6 +14,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files import checksums
+from tcpfair.files.manifest import file_hash
 from tcpfair.runs import code, reach, record, store
 from tcpfair.workflow import plan as plans
 from tcpfair.workflow.plan import cells, find_exhibit, load_values
@@ -285,7 +286,7 @@ def test_an_edit_reaches_the_steps_that_use_it_and_taken_back_costs_nothing(
     finished, name, old, new, expected, reasons
 ):
     text = (finished / name).read_text()
-    edit(finished / name, old, new.replace("{sha}", record.file_hash(finished / PRINT)))
+    edit(finished / name, old, new.replace("{sha}", file_hash(finished / PRINT)))
     found = todo(make_plan(finished))
     assert kinds(found) == expected
     assert {step: found.get(step, set()) for step in reasons} == reasons
