@@ -34,18 +34,16 @@ _SUFFIXES = (".py", ".j2", ".js", ".tcl")
 _COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")
 _COMPILED = "__pycache__"
 _MAY_NAME = re.compile(r"\w[\w./-]{0,60}")
-_DOTTED = re.compile(rf"{PACKAGE.name}(\.\w+)*\.?")
 
 
 # --- One piece of code --------------------------------------------------------------------------------------------
 
 
 class Facts(NamedTuple):
-    """A piece of code: its digest, the dotted names that it imports, the files that it names."""
+    """A file: its digest, the dotted names that it imports, the files that it names or may import by their name."""
 
     digest: str
     imports: Sequence[str] = ()
-    by_name: Sequence[str] = ()  # the modules that `importlib.import_module` may import there
     files: Sequence[str] = ()  # relative to the package
 
 
@@ -89,17 +87,17 @@ def facts(name: str) -> Facts:
 
 def _facts_of(tree: ast.Module, module: str) -> Facts:
     """The facts of a module."""
-    by_name: list[str] = []
-    if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
-        by_name = [name for package in _packages_named(tree, module) for name in _members(package)]
     data = {name for name in names() if not name.endswith(".py")}
     folders = [place.as_posix().lstrip(".") for place in Path(module).parents]
     texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     texts = {text.rstrip("/") for text in texts if _MAY_NAME.fullmatch(text)}
     named = {place for text in texts for folder in folders if (place := f"{folder}/{text}".lstrip("/")) in data}
     files = {name for place in named for name in data if name == place or name.startswith(f"{place}/")}
+    if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
+        package = module.rpartition("/")[0]
+        files |= {name for name in names() if name.endswith(".py") and name.rpartition("/")[0] == package}
     acts, imports = hashlib.sha256(acting(tree)).hexdigest(), sorted(set(imported_names(_running(tree))))
-    return Facts(acts, imports, by_name, sorted(name for name in files if (PACKAGE / name).is_file()))
+    return Facts(acts, imports, sorted(name for name in files if (PACKAGE / name).is_file()))
 
 
 def imported_names(tree: ast.AST) -> Iterator[str]:
@@ -116,23 +114,6 @@ def _running(tree: ast.Module) -> ast.Module:
     return ast.Module(
         [each for each in tree.body if getattr(getattr(each, "test", None), "id", "") != "TYPE_CHECKING"], []
     )
-
-
-def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
-    """The package of a module that imports by name, and the packages that its strings name."""
-    yield module.rpartition("/")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
-            place = "/".join(node.value.strip(".").split(".")[1:])
-            if f"{place}/__init__.py".lstrip("/") in names():
-                yield place
-
-
-def _members(package: str) -> list[str]:
-    """Dotted names of the modules of a package."""
-    files = (name.rpartition("/")[2] for name in names() if name.rpartition("/")[0] == package)
-    stems = sorted(name.removesuffix(".py") for name in files if name.endswith(".py") and name != "__init__.py")
-    return [".".join([PACKAGE.name, *filter(None, package.split("/")), stem]) for stem in stems]
 
 
 def acting(node: ast.AST | list[ast.stmt]) -> bytes:

@@ -1,8 +1,8 @@
 """The dependencies of a step, found from its module: the code that it imports, and the libraries that this code imports.
 
 A step is a module of `tcpfair.workflow.steps`; it depends on what that imports, directly or indirectly. A notebook depends on
-what its cells import. A module that imports others by name (`importlib.import_module`) depends on all modules of its package
-and of the packages that it names. Files that are not Python, such as templates, belong to the module that names them.
+what its cells import. A module that imports others by name (`importlib.import_module`) depends on all modules of its package.
+Files that are not Python, such as templates, belong to the module that names them.
 
 The simulator is excluded (`code.SIMULATOR_ROOMS`): its code is in the digests of runs (`code.of_algorithms`), and a run has
 the same bits with every version of its libraries.
@@ -107,8 +107,14 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 
     Modules are relative to the package; those of ``without`` are excluded.
     """
+
+    def outside(files: frozenset[str]) -> set[str]:
+        return {name for name in files if not name.startswith(code.SIMULATOR_ROOMS)}
+
     first = _own(imports)
-    files = code.closure({*modules, *first.files}, lambda module: _named_in(module).files.difference(without))
+    files = code.closure(
+        {*modules, *outside(first.files)}, lambda module: outside(_named_in(module).files.difference(without))
+    )
     libraries = first.libraries.union(*(_named_in(module).libraries for module in files))
     return Reached(frozenset(files), libraries)
 
@@ -117,8 +123,8 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 def _named_in(module: str) -> Reached:
     """What a module imports directly, and the files that it names."""
     facts = code.facts(module)
-    own = _own([*facts.imports, *facts.by_name])
-    return Reached(own.files | set(facts.files), own.libraries)
+    own = _own(facts.imports)
+    return Reached(own.files.union(facts.files), own.libraries)
 
 
 def _own(names: Iterable[str]) -> Reached:
@@ -136,11 +142,7 @@ def _modules(name: str) -> frozenset[str]:
     found = set()
     for n in range(len(parts) + 1):
         below = "/".join(parts[:n])
-        found |= {
-            each
-            for each in (f"{below}/__init__.py".lstrip("/"), f"{below}.py")
-            if not each.startswith(code.SIMULATOR_ROOMS)
-        }
+        found |= {f"{below}/__init__.py".lstrip("/"), f"{below}.py"}
     return frozenset(found & code.names())
 
 
