@@ -11,7 +11,7 @@ import yaml
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.papers.expand import plain_values, run_specs, shorten
-from tcpfair.papers.papers import PaperConfig, Value, check_config, load_paper
+from tcpfair.papers.papers import PaperConfig, Value, load_paper
 from tcpfair.papers.scenario import validated
 from tcpfair.units import bdp_pkts
 
@@ -178,20 +178,6 @@ def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, 
     with pytest.raises(InputError, match=words) as error:
         run_specs(load_paper(file), "one")
     assert "ogura" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "values, words",
-    [
-        ({"source": "nosuch"}, "source: .*'bundled', 'engine'"),
-        ({"sauce": "engine"}, "sauce: Extra inputs"),
-        ({"shards": 0}, "shards: .*greater than or equal to 1"),
-        ({"papers": ["ogura", "reno1990"]}, "papers.1"),
-    ],
-)
-def test_top_level_mistakes_name_the_field(values, words):
-    with pytest.raises(InputError, match=words):
-        check_config(values)
 
 
 def with_background(kinds=("none", "Type X"), **settings) -> dict:

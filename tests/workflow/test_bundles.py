@@ -50,11 +50,8 @@ def test_shipped_traces_are_whole_and_what_the_configuration_asks_for(plan):
     ]
 
 
-def test_an_unchanged_trace_is_not_rewritten(plan):
+def test_only_a_changed_trace_replaces_the_shipped_one(plan):
     assert bundles.ship(plan, BOTH) == []
-
-
-def test_a_changed_trace_replaces_the_shipped_one(plan):
     remake(plan, "self", 1460)
     assert bundles.ship(plan, BOTH) == ["ogura/self"]
     assert set(trace.read(plan.layout.bundled("ogura", "self")).samples["delivered_bytes"]) == {1460}
