@@ -123,7 +123,6 @@ def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(ro
 
 BESIDE = "next to the figures of a paper: papers=bhatti2009 or papers=kozu2014"
 REFUSED = {
-    "source: .*'bundled', 'engine' or 'raw'": {"source": "ns2"},
     "smoke: requires source engine; 'bundled' simulates nothing": {"source": "bundled", "smoke": True},
     "is unknown; did you mean 'jfi'": {"source": "raw", "only": ["mine.jfii"]},
     "is unknown; did you mean 'goodput'": {"source": "raw", "only": ["goodputt"]},
@@ -136,14 +135,6 @@ REFUSED = {
 def test_what_cannot_be_is_refused_in_one_line(root, message, values):
     with pytest.raises(InputError, match=message):
         make_plan(root, **values)
-
-
-@pytest.mark.parametrize(("text", "overrides"), [("sorce: engine\n", {}), ("source: engine\n", {"sorce": "engine"})])
-def test_an_unknown_key_is_refused_with_the_one_that_was_meant(tmp_path, text, overrides):
-    path = tmp_path / "config.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError, match="'sorce' is unknown; did you mean 'source'. known are source, papers"):
-        load_values(path, overrides)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": [1]}', '{"cells": [{"cell_type": "code"}]}'])
