@@ -137,6 +137,21 @@ def test_every_value_that_reaches_a_shell_is_quoted_or_one_of_a_few_words():
             assert name.endswith(":q") or name in checked, f"{file}: {name}"
 
 
+HOSTILE = ("jfi; touch PWNED", "$(touch PWNED)", "`touch PWNED`", "jfi' ; touch PWNED ; '", "a|touch PWNED")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_value_of_the_command_line_runs_as_a_command(root, capsys, text):
+    (root / "config/raw.yaml").write_text("{}")
+    for given in (
+        ["source=raw", f"only=['{text.replace(chr(39), chr(39) * 2)}']"],
+        [f"only=ogura.{text}"],
+        [f"papers={text}"],
+    ):
+        assert "PWNED" in complaint(capsys, ["build", "--config", *given])
+    assert not list(root.rglob("PWNED"))
+
+
 def test_a_step_replaces_the_folder_of_its_output_and_no_other(root, capsys):
     kept = root / "results/bundled/work/ledger-3f2a91"
     kept.mkdir(parents=True)
