@@ -19,8 +19,10 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.papers.papers import Config, load_paper
+from tcpfair.files.layout import PAPERS
+from tcpfair.workflow.plan import Plan
+from tcpfair.workflow.steps import judge, measure, numbers, place
+from tcpfair.workflow.steps import ledger as ledger_step
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LINKED = ("CITATION.cff", "Snakefile", "config", "data", "notebooks", "pyproject.toml", "src")
@@ -35,60 +37,43 @@ def stand_in(output: Path) -> Path:
     return output.resolve()
 
 
-def metrics(layout: Layout, papers: Collection[str], experiments: Collection[str]) -> None:
-    """Measure ``experiments`` (none = all) of ``papers``, serially as in the workflow."""
-    import pandas as pd
-
-    from tcpfair import measures
-    from tcpfair.files.files import whole
-    from tcpfair.files.rounding import rounded_table
-    from tcpfair.runs import trace
-    from tcpfair.runs.store import Held
-
-    for paper in papers:
-        config = load_paper(layout.paper_config(paper))
-        held = Held(layout, config)
-        chosen = [name for name in config.experiments if not experiments or name in experiments]
-        # experiments whose weights come from another one are last
-        for name in sorted(chosen, key=lambda name: config.experiments[name].weights is not None):
-            if not config.experiments[name].measures:
-                continue
-            weights = config.experiments[name].weights
-            of_self = pd.read_parquet(layout.metrics(paper, weights.experiment)) if weights else None
-            found = measures.measure(trace.read(held.trace(name)), config, name, of_self)
-            with whole(layout.metrics(paper, name)) as scratch:
-                rounded_table(found).to_parquet(scratch, index=False)
-            print(f"{paper}/{name}", flush=True)
+def folders(plan: Plan, kind: str, paper: str = "") -> list[Path]:
+    """The folders of the outputs of a kind, of all papers or of one."""
+    return [step.folder for step in plan.of_kind(kind, paper)]
 
 
-def placed(layout: Layout, papers: Collection[str]) -> None:
-    """Compare the shipped ensembles with the published numbers."""
-    from tcpfair.verdicts.ensemble import tables
+def metrics(plan: Plan, experiments: Collection[str]) -> None:
+    """Measure ``experiments`` (none = all)."""
+    for paper in plan.papers:
+        own = plan.of_kind("measure", paper)
+        chosen = [step.folder for step in own if not experiments or step.item.partition("/")[2] in experiments]
+        print(paper, measure.run(plan.layout, paper, chosen), flush=True)
 
-    for paper in papers:
-        tables.write_shipped(layout, paper, layout.placed / paper)
 
-
-def exhibits(layout: Layout, papers: Collection[str], pictures: bool) -> None:
-    """Draw all exhibits, without the cells of the notebooks around them."""
+def exhibits(plan: Plan, pictures: bool) -> None:
+    """Compute the numbers of all exhibits and draw them, without the cells of the notebooks around them."""
     from tcpfair.exhibits import open_paper, style
 
     if not pictures:
         style.as_svg = style.as_png = lambda *_: b""
-    for paper in papers:
-        board = open_paper(paper, layout.source, keep=True)
-        for exhibit in board.config.exhibits:
-            board.show(exhibit.id)
+    for paper, config in plan.papers.items():
+        ids = [exhibit.id for exhibit in config.exhibits]
+        for folder in folders(plan, "numbers", paper):
+            numbers.run(plan.layout, paper, ids, folder)
+        keep = dict(zip(ids, map(str, folders(plan, "draw", paper)), strict=True))
+        board = open_paper(paper, plan.layout.source, keep=keep)
+        for exhibit in ids:
+            board.show(exhibit)
 
 
-def ledger(layout: Layout, papers: Collection[str]) -> None:
+def ledger(plan: Plan) -> None:
     """Judge the claims, and write the ledger from the tables of the other steps."""
-    from tcpfair.verdicts import ledger as writer
-
-    config = Config(source=layout.source, papers=list(papers), only=[])
+    papers = list(plan.papers)
     for paper in papers:
-        writer.write_judged(layout, config, paper)
-    writer.write_ledger(layout, config)
+        for folder in folders(plan, "judge", paper):
+            judge.run(plan.layout, paper, papers, [], folder)
+    for folder in folders(plan, "ledger"):
+        ledger_step.run(plan.layout, papers, [], folder)
 
 
 STEPS = ("metrics", "placed", "exhibits", "ledger")
@@ -103,16 +88,17 @@ def main() -> None:
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=STEPS)
     parser.add_argument("--pictures", action="store_true", help="also render the figures")
     given = parser.parse_args()
-    layout = Layout(stand_in(given.output), "bundled")
-    os.environ["TCPFAIR_ROOT"] = str(layout.root)
+    root = stand_in(given.output)
+    os.environ["TCPFAIR_ROOT"] = str(root)
+    plan = Plan({"source": "bundled", "papers": list(given.papers)}, root)
     if "metrics" in given.steps:
-        metrics(layout, given.papers, given.experiments)
+        metrics(plan, given.experiments)
     if "placed" in given.steps:
-        placed(layout, given.papers)
+        place.run(plan.layout, folders(plan, "place"))
     if "exhibits" in given.steps:
-        exhibits(layout, given.papers, given.pictures)
+        exhibits(plan, given.pictures)
     if "ledger" in given.steps:
-        ledger(layout, given.papers)
+        ledger(plan)
 
 
 if __name__ == "__main__":

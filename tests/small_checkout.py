@@ -29,6 +29,7 @@ from tcpfair.verdicts import ledger
 from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.scope import scope_of
+from tcpfair.workflow import bundles
 from tcpfair.workflow.plan import Plan, Step
 
 ROOT = Path(__file__).parents[1]
@@ -160,6 +161,25 @@ def ship(plan: Plan, experiment: str) -> Path:
     shipped = plan.layout.bundled("ogura", experiment)
     shipped.parent.mkdir(parents=True, exist_ok=True)
     return make_trace(plan, experiment).rename(shipped)
+
+
+BOTH = [("ogura", "self"), ("ogura", "pair")]
+
+
+def ship_both(root: Path) -> Plan:
+    """A checkout that ships the five runs of its two experiments with metrics; returns its plan."""
+    plan = make_plan(make_checkout(root))
+    for _, experiment in BOTH:
+        make_trace(plan, experiment)
+    assert bundles.ship(plan, BOTH) == ["ogura/self", "ogura/pair"]
+    return plan
+
+
+def spoil(folder: Path, run_id: int = 0) -> None:
+    """Change one sample of a run of a trace."""
+    held = trace.read(folder)
+    held.samples.loc[held.samples.index[held.samples["run_id"] == run_id][3], "delivered_bytes"] += 1460
+    trace.write(held, folder)
 
 
 def finish(plan: Plan) -> Plan:

@@ -15,7 +15,7 @@ from tcpfair.exhibits.exercises import EXERCISES
 from tcpfair.exhibits.notebook_html import mathml
 from tcpfair.files.layout import PAPERS, repository_root, short_id
 from tcpfair.papers.papers import load_paper
-from tcpfair.workflow.steps import DERIVATION
+from tcpfair.workflow.steps.notebook import DERIVATION
 from tests.commands import succeed
 from tests.test_layers import FILES
 

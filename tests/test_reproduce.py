@@ -79,6 +79,18 @@ needs_mounts = pytest.mark.skipif(not may_unshare("--mount"), reason="no mounts 
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" "$1" && cd "$1" && shift && exec sh reproduce "$@"'
 
 
+def put(path: Path, text: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+def put_program(path: Path, text: str) -> str:
+    put(path, text)
+    path.chmod(0o755)
+    return str(path)
+
+
 class Checkout:
     """A checkout with what ./reproduce reads, and the stand-in beside it, as python and in place of rm."""
 
@@ -90,14 +102,17 @@ class Checkout:
         self.put_python(self.base)
         (folder / "bin").mkdir()
         (folder / "bin" / "rm").symlink_to(self.base / "python3")
-        self.environment = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "REAL": sys.executable, "PROGRAM": "true"}
 
     def put_python(self, base: Path) -> None:
-        base.mkdir()
         self.base = base
-        (base / "version").write_text("Python 3.11.7\n")
-        (base / "python3").write_text(STAND_IN)
-        (base / "python3").chmod(0o755)
+        put(base / "version", "Python 3.11.7\n")
+        put_program(base / "python3", STAND_IN)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = f"{self.folder / 'bin'}:/usr/bin:/bin"
+        own = {"BASE": str(self.base), "PYTHON": str(self.base / "python3")}
+        return {"PATH": path, "REAL": sys.executable, "PROGRAM": "true", **own}
 
     def add_what_is_read(self) -> None:
         """What a stand-in for the checkout links to."""
@@ -106,17 +121,14 @@ class Checkout:
 
     def seen(self, *arguments: str, read_only: bool = False, **environment: str) -> dict[str, str]:
         """Variables that the command of a run sees, its folder as PWD; ``failed`` with what was said when it ends badly."""
-        program = self.folder / "program"
-        program.write_text(f"#!/bin/sh\ncd -P . && env >'{self.folder}/seen'\n")
-        program.chmod(0o755)
-        process = self.start(*arguments, read_only=read_only, PROGRAM=str(program), **environment)
+        program = put_program(self.folder / "program", f"#!/bin/sh\ncd -P . && env >'{self.folder}/seen'\n")
+        process = self.start(*arguments, read_only=read_only, PROGRAM=program, **environment)
         _, said = process.communicate(timeout=60)
         if process.returncode:
             return {"failed": said}
         return dict(line.split("=", 1) for line in (self.folder / "seen").read_text().splitlines() if "=" in line)
 
     def start(self, *arguments: str, read_only: bool = False, **environment: str) -> subprocess.Popen:
-        known = {"BASE": str(self.base), "PYTHON": str(self.base / "python3")}
         for name in ("steps", "calls"):
             (self.base / name).write_text("")
         alone = (
@@ -125,7 +137,7 @@ class Checkout:
         return subprocess.Popen(
             [*alone, *arguments],
             cwd=self.root,
-            env=self.environment | known | environment,
+            env=self.environment | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -137,6 +149,11 @@ class Checkout:
         process = self.start(*arguments, **environment)
         process.communicate(timeout=60)
         return process.returncode
+
+    def finish(self, *arguments: str, **environment: str) -> list[str]:
+        """The steps of a run to a good end."""
+        assert self.run(*arguments, **environment) == 0
+        return self.steps()
 
     def steps(self) -> list[str]:
         return (self.base / "steps").read_text().splitlines()
@@ -155,10 +172,8 @@ def checkout(tmp_path):
 
 
 def test_an_environment_that_is_right_is_left_alone(checkout):
-    assert checkout.run() == 0
-    assert "venv" in checkout.steps()
-    assert checkout.run() == 0
-    assert checkout.steps() == []
+    assert "venv" in checkout.finish()
+    assert checkout.finish() == []
     calls = (checkout.base / "calls").read_text().splitlines()
     assert calls == ["-V ", "-m tcpfair"], "no Python is started to find out"
 
@@ -193,16 +208,12 @@ def test_an_end_while_the_old_environment_is_removed_does_not_leave_half_of_it(c
 def test_another_lock_another_version_or_another_place_make_it_anew(checkout):
     assert checkout.run() == 0
     checkout.edit_lock()
-    assert checkout.run() == 0
-    assert "venv" in checkout.steps()
+    assert "venv" in checkout.finish()
     (checkout.base / "version").write_text("Python 3.12.1\n")
-    assert checkout.run() == 0
-    assert "venv" in checkout.steps()
+    assert "venv" in checkout.finish()
     checkout.root = checkout.root.rename(checkout.folder / "moved")
-    assert checkout.run() == 0
-    assert "venv" in checkout.steps()
-    assert checkout.run() == 0
-    assert checkout.steps() == []
+    assert "venv" in checkout.finish()
+    assert checkout.finish() == []
 
 
 @pytest.mark.parametrize("swap", ["older", "gone", "no list"])
@@ -221,16 +232,14 @@ def test_a_package_in_another_version_than_the_locked_one_makes_it_anew(checkout
     assert "venv" in checkout.steps()
     named = "environment: .venv no longer has numpy-2.0, as installed from envs/requirements.txt\n"
     assert said.count(named) == (swap != "no list")
-    assert checkout.run() == 0
-    assert checkout.steps() == []
+    assert checkout.finish() == []
 
 
 def test_a_package_that_was_added_leaves_the_environment_alone(checkout):
     """As the plugin for a cluster is (workflow/profiles/slurm/README.md)."""
     assert checkout.run() == 0
     (checkout.root / ".venv/lib/python3.11/site-packages/snakemake_executor_plugin_slurm-2.8.dist-info").mkdir()
-    assert checkout.run() == 0
-    assert checkout.steps() == []
+    assert checkout.finish() == []
 
 
 def test_a_python_that_is_gone_makes_it_anew(checkout):
@@ -239,8 +248,7 @@ def test_a_python_that_is_gone_makes_it_anew(checkout):
     checkout.put_python(checkout.folder / "upgraded")
     (old / "python3").unlink()
     (checkout.folder / "bin" / "rm").unlink()
-    assert checkout.run() == 0
-    assert "venv" in checkout.steps()
+    assert "venv" in checkout.finish()
     assert (checkout.root / ".venv" / "bin" / "python").resolve() == checkout.base / "python3"
 
 
@@ -248,8 +256,7 @@ def test_an_activated_environment_can_be_made_anew(checkout):
     assert checkout.run() == 0
     checkout.edit_lock()
     path = f"{checkout.root / '.venv' / 'bin'}:{checkout.environment['PATH']}"
-    assert checkout.run(PYTHON="python", PATH=path) == 0
-    assert "venv" in checkout.steps()
+    assert "venv" in checkout.finish(PYTHON="python", PATH=path)
 
 
 @pytest.mark.parametrize("left_alone", [False, True], ids=["both live", "the first is killed, but not its uv"])
@@ -298,12 +305,11 @@ ON_ALL_CORES = ["-n", "auto", "--dist", "loadfile", "-m", "not slow"]
 def test_the_tests_run_on_the_cores_that_may_be_used_and_take_what_is_asked(checkout, asked, given):
     alone = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]  # a machine with one core that we may use
     program = ["sh", "reproduce", "test", *asked]
-    known = {"BASE": str(checkout.base), "PYTHON": str(checkout.base / "python3")}
-    subprocess.run([*alone, *program], cwd=checkout.root, env=checkout.environment | known, check=True)
+    subprocess.run([*alone, *program], cwd=checkout.root, env=checkout.environment, check=True)
     cores, *arguments = (checkout.base / "pytest").read_text().splitlines()
     assert arguments == ["-m", "pytest", *given]
     assert cores == ("" if "--slow" in asked else "1")
-    more = known | {"PYTEST_XDIST_AUTO_NUM_WORKERS": "7"}
+    more = {"PYTEST_XDIST_AUTO_NUM_WORKERS": "7"}
     subprocess.run(program, cwd=checkout.root, env=checkout.environment | more, check=True)
     assert (checkout.base / "pytest").read_text().splitlines()[0] == "7", "what the user has set decides"
 
@@ -324,8 +330,7 @@ def with_pythons(checkout: Checkout, **versions: str) -> dict[str, str]:
         text = f'#!/bin/sh\nVERSION="{version}" WHO={name} exec "$BASE/python3" "$@"\n'
         if version == "broken":  # as pyenv leaves them
             text = "#!/bin/sh\necho no such version >&2\nexit 127\n"
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
+        put_program(folder / name, text)
     return {"PYTHON": "", "PATH": str(folder)}
 
 
@@ -514,8 +519,7 @@ def test_a_path_that_no_tool_below_can_take_is_refused_in_one_line(checkout, nam
 
 
 def test_a_user_without_a_name_is_given_one(checkout):
-    (checkout.folder / "bin" / "id").write_text('#!/bin/sh\n[ "$1" = -u ] && echo 4321\n')
-    (checkout.folder / "bin" / "id").chmod(0o755)
+    put_program(checkout.folder / "bin" / "id", '#!/bin/sh\n[ "$1" = -u ] && echo 4321\n')
     assert checkout.seen()["LOGNAME"] == "uid-4321"
     assert "LOGNAME" not in checkout.seen(USER="me")
 
@@ -525,8 +529,7 @@ def test_a_relative_place_counts_from_where_one_stands(checkout):
     process = subprocess.run(
         ["sh", "checkout/reproduce"],
         cwd=checkout.folder,
-        env={**checkout.environment, "BASE": str(checkout.base), "PYTHON": str(checkout.base / "python3")}
-        | {"TCPFAIR_OUTPUT": "out"},
+        env=checkout.environment | {"TCPFAIR_OUTPUT": "out"},
         capture_output=True,
         check=False,
     )
@@ -632,12 +635,6 @@ papermill.execute_notebook(f"{folder}/probe.ipynb", f"{folder}/done.ipynb", kern
 """
 
 
-def put(path: Path, text: str) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return str(path)
-
-
 def test_the_settings_of_the_user_do_not_reach_a_notebook(checkout, tmp_path):
     """A notebook that the workflow runs, with settings in the user's home and in variables that all would be seen in it."""
     home, other = tmp_path / "home", tmp_path / "other"
@@ -680,13 +677,12 @@ def test_the_settings_of_the_user_do_not_reach_a_notebook(checkout, tmp_path):
         ],
     }
     put(tmp_path / "probe.ipynb", json.dumps(notebook))
-    program = put(
+    program = put_program(
         tmp_path / "program",
         f"""#!/bin/sh
 exec '{sys.executable}' '{put(tmp_path / "program.py", RUN_NOTEBOOK)}' '{tmp_path}'
 """,
     )
-    Path(program).chmod(0o755)
     assert checkout.run(PROGRAM=program, **hostile) == 0
     (cell,) = [cell for cell in json.loads((tmp_path / "done.ipynb").read_text())["cells"] if cell["id"] == "probe"]
     assert json.loads("".join(cell["outputs"][0]["text"])) == {
@@ -703,8 +699,7 @@ exec '{sys.executable}' '{put(tmp_path / "program.py", RUN_NOTEBOOK)}' '{tmp_pat
 
 def test_the_lab_keeps_the_users_jupyter_and_adds_its_own_settings_in_front(checkout):
     seen = checkout.folder / "seen"
-    program = put(checkout.folder / "program", f"#!/bin/sh\nenv >'{seen}'\n")
-    Path(program).chmod(0o755)
+    program = put_program(checkout.folder / "program", f"#!/bin/sh\nenv >'{seen}'\n")
     given = {"JUPYTER_CONFIG_DIR": "/mine", "JUPYTER_CONFIG_PATH": "/other", "JUPYTER_PATH": "/kernels"}
     assert checkout.run("lab", PROGRAM=program, JUPYTER_NO_CONFIG="1", MPLBACKEND="svg", **given) == 0
     variables = dict(line.split("=", 1) for line in seen.read_text().splitlines())

@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.exhibits.test_gallery import whoever_made_the_runs
-from tests.test_reproduce import READ_ONLY, may_unshare, needs_mounts, put
+from tests.test_reproduce import READ_ONLY, may_unshare, needs_mounts, put, put_program
 
 ROOT = Path(__file__).resolve().parent.parent
 ASKED = ["--config", "papers=ogura", "only=ogura.fig6"]
@@ -70,8 +70,7 @@ def few_programs(folder: Path, python: str) -> str:
         found = shutil.which(name)
         assert found, f"{name} is not installed here"
         (folder / name).symlink_to(Path(found).resolve() if name != "sh" else found)
-    put(folder / "python3", f'#!/bin/sh\nexec "{python}" "$@"\n')
-    (folder / "python3").chmod(0o755)
+    put_program(folder / "python3", f'#!/bin/sh\nexec "{python}" "$@"\n')
     return str(folder)
 
 

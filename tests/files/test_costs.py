@@ -51,10 +51,6 @@ def test_a_benchmark_that_was_cut_short_is_passed_over(layout, content):
     assert costs.read(layout) == []
 
 
-def test_no_benchmarks_are_no_costs(layout):
-    assert costs.read(layout) == []
-
-
 def test_the_cpu_time_that_a_step_noted_counts_not_what_was_sampled(layout):
     bench(layout, "place", 41.0, 300.0, 14.0)
     costs.note(costs.folder(layout) / "place")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,7 +11,8 @@ import yaml
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.papers.expand import plain_values, run_specs, shorten
-from tcpfair.papers.papers import Value, check_config, load_paper
+from tcpfair.papers.papers import PaperConfig, Value, load_paper
+from tcpfair.papers.scenario import validated
 from tcpfair.units import bdp_pkts
 
 ROOT = repository_root()
@@ -35,45 +34,38 @@ def test_every_paper_expands_into_valid_runs(path, most):
         assert len({spec.seed for spec in specs}) == len(specs)
 
 
-def mini() -> dict:
+def stated(value):
+    return {"value": value, "source": "sec. 5"}
+
+
+SHUFFLE = {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}
+
+
+def mini(**changes) -> dict:
+    """A paper of one experiment, in which ``changes`` replace some parts."""
+    settings = {"capacity_bps": 1e8, "wire_bytes": 1500, "payload_bytes": 1460, "duration_s": 100, "sample_s": 1}
+    one = {
+        "what": "two flows",
+        "grid": {"protocol": stated(["Reno"]), "rtt_ms": stated([40, 80])},
+        "flows": [{"rtt_ms": "=rtt_ms"}, {"rtt_ms": stated(20), "start_s": stated(50)}],
+        "runs": stated(3),
+        "perturb": {"rtt_rel": {"value": 0.01, "assumed": "why not", "range": [0, 0.02]}},
+    }
     return {
         "paper": "ogura",
         "cite": "somewhere",
-        "protocols": {"Reno": {"cc": {"value": "reno", "source": "sec. 1"}}},
-        "settings": {
-            "capacity_bps": {"value": 1e8, "source": "sec. 5"},
-            "wire_bytes": {"value": 1500, "source": "sec. 5"},
-            "payload_bytes": {"value": 1460, "source": "sec. 5"},
-            "buffer_bdp": {"value": 1, "source": "sec. 5"},
-            "duration_s": {"value": 100, "source": "sec. 5"},
-            "sample_s": {"value": 1, "source": "sec. 5"},
-        },
-        "experiments": {
-            "one": {
-                "what": "two flows",
-                "grid": {
-                    "protocol": {"value": ["Reno"], "source": "sec. 5"},
-                    "rtt_ms": {"value": [40, 80], "source": "sec. 5"},
-                },
-                "flows": [
-                    {"rtt_ms": "=rtt_ms"},
-                    {"rtt_ms": {"value": 20, "source": "sec. 5"}, "start_s": {"value": 50, "source": "sec. 5"}},
-                ],
-                "runs": {"value": 3, "source": "sec. 5"},
-                "perturb": {"rtt_rel": {"value": 0.01, "assumed": "why not", "range": [0, 0.02]}},
-            }
-        },
+        "protocols": {"Reno": {"cc": stated("reno")}},
+        "settings": {name: stated(value) for name, value in (settings | {"buffer_bdp": 1}).items()},
+        "experiments": {"one": one | changes},
     }
 
 
-def load(tmp_path: Path, values: dict):
-    path = tmp_path / "ogura.yaml"
-    path.write_text(yaml.safe_dump(values))
-    return load_paper(path)
+def specs_of(values: dict):
+    return run_specs(validated(PaperConfig, values, "ogura"), "one")
 
 
-def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_within_one_percent(tmp_path):
-    specs = run_specs(load(tmp_path, mini()), "one")
+def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_within_one_percent():
+    specs = specs_of(mini())
     assert specs[0].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.040, 1500))
     assert specs[3].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.080, 1500))
     for spec in specs:
@@ -83,32 +75,23 @@ def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_wit
     assert len({spec.scenario.flows[0].rtt_s for spec in specs}) == len(specs)
 
 
-def shuffled() -> dict:
+def shuffled(**perturb) -> dict:
     """Five flows of five labels, started 10 s apart in shuffled order."""
-    values = mini()
-    values["protocols"] = {name: {"cc": {"value": "reno", "source": "sec. 1"}} for name in "abcde"}
-    values["experiments"]["one"] |= {
-        "grid": {"rtt_ms": {"value": [40, 80], "source": "sec. 5"}},
-        "flows": [
-            {
-                "protocol": {"value": name, "source": "sec. 5"},
-                "rtt_ms": "=rtt_ms",
-                "start_s": {"value": 10 * place, "source": "sec. 5"},
-            }
-            for place, name in enumerate("abcde")
-        ],
-        "runs": {"value": 6, "source": "sec. 5"},
-        "perturb": {"order": {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}},
-    }
-    return values
+    flows = [
+        {"protocol": stated(name), "rtt_ms": "=rtt_ms", "start_s": stated(10 * place)}
+        for place, name in enumerate("abcde")
+    ]
+    perturb = {"order": SHUFFLE, **perturb}
+    values = mini(grid={"rtt_ms": stated([40, 80])}, flows=flows, runs=stated(6), perturb=perturb)
+    return values | {"protocols": {name: {"cc": stated("reno")} for name in "abcde"}}
 
 
 def starts(spec) -> list[float]:
     return [flow.start_s for flow in spec.scenario.flows]
 
 
-def test_shuffled_flows_change_places_and_keep_their_numbers(tmp_path):
-    specs = run_specs(load(tmp_path, shuffled()), "one")
+def test_shuffled_flows_change_places_and_keep_their_numbers():
+    specs = specs_of(shuffled())
     for spec in specs:
         assert [flow.protocol for flow in spec.scenario.flows] == list("abcde")
         assert sorted(starts(spec)) == [0, 10, 20, 30, 40]
@@ -117,28 +100,21 @@ def test_shuffled_flows_change_places_and_keep_their_numbers(tmp_path):
     assert [starts(spec) for spec in specs[:6]] == [starts(spec) for spec in specs[6:]]
 
 
-def test_flows_start_as_listed_unless_they_are_shuffled(tmp_path):
-    values = shuffled()
-    values["experiments"]["one"]["perturb"]["order"]["value"] = "listed"
-    assert all(starts(spec) == [0, 10, 20, 30, 40] for spec in run_specs(load(tmp_path, values), "one"))
+def test_flows_start_as_listed_unless_they_are_shuffled():
+    specs = specs_of(shuffled(order=SHUFFLE | {"value": "listed"}))
+    assert all(starts(spec) == [0, 10, 20, 30, 40] for spec in specs)
 
 
-def test_shuffling_leaves_the_other_perturbations_alone(tmp_path):
+def test_shuffling_leaves_the_other_perturbations_alone():
     values = mini()
-    plain = [[flow.rtt_s for flow in spec.scenario.flows] for spec in run_specs(load(tmp_path, values), "one")]
-    order = {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}
-    values["experiments"]["one"]["perturb"]["order"] = order
-    assert [[flow.rtt_s for flow in spec.scenario.flows] for spec in run_specs(load(tmp_path, values), "one")] == plain
+    plain = [[flow.rtt_s for flow in spec.scenario.flows] for spec in specs_of(values)]
+    values["experiments"]["one"]["perturb"]["order"] = SHUFFLE
+    assert [[flow.rtt_s for flow in spec.scenario.flows] for spec in specs_of(values)] == plain
 
 
-def test_runs_may_have_the_seeds_of_another_paper(tmp_path):
-    values = shuffled()
-    own = run_specs(load(tmp_path, values), "one")
-    values["experiments"]["one"]["perturb"]["seeds"] = {"value": "kozu2014", "source": "the same runs"}
-    borrowed = run_specs(load(tmp_path, values), "one")
-    values["paper"] = "kozu2014"
-    del values["experiments"]["one"]["perturb"]["seeds"]
-    theirs = run_specs(load(tmp_path, values), "one")
+def test_runs_may_have_the_seeds_of_another_paper():
+    own, theirs = specs_of(shuffled()), specs_of(shuffled() | {"paper": "kozu2014"})
+    borrowed = specs_of(shuffled(seeds={"value": "kozu2014", "source": "the same runs"}))
     assert [spec.seed for spec in borrowed] == [spec.seed for spec in theirs] != [spec.seed for spec in own]
     assert [starts(spec) for spec in borrowed] == [starts(spec) for spec in theirs]
 
@@ -153,132 +129,87 @@ def test_both_papers_of_the_testbed_show_the_same_runs_of_14_flows(experiment):
     assert [spec.scenario.digest for spec in first] == [spec.scenario.digest for spec in second]
 
 
-def test_seeds_depend_on_names_only(tmp_path):
-    values = mini()
-    before = {(s.point["rtt_ms"], s.replicate): s.seed for s in run_specs(load(tmp_path, values), "one")}
-    values["experiments"]["one"]["grid"]["rtt_ms"]["value"] = [20, 40, 80]
-    after = {(s.point["rtt_ms"], s.replicate): s.seed for s in run_specs(load(tmp_path, values), "one")}
+def test_seeds_depend_on_names_only():
+    longer = mini(grid={"protocol": stated(["Reno"]), "rtt_ms": stated([20, 40, 80])})
+    before, after = (
+        {(s.point["rtt_ms"], s.replicate): s.seed for s in specs_of(values)} for values in (mini(), longer)
+    )
     assert all(after[key] == seed for key, seed in before.items())
 
 
-def test_smoke_runs_are_short_and_keep_the_order_of_starts(tmp_path):
-    spec = shorten(run_specs(load(tmp_path, mini()), "one")[0], 10.0)
+def test_smoke_runs_are_short_and_keep_the_order_of_starts():
+    spec = shorten(specs_of(mini())[0], 10.0)
     assert spec.scenario.duration_s == 10
     assert spec.scenario.flows[1].start_s == pytest.approx(5.0)
-
-
-def broken(change):
-    values = copy.deepcopy(mini())
-    change(values)
-    return values
-
-
-def set_in(path: str, value):
-    def change(values):
-        *parents, last = path.split("/")
-        for part in parents:
-            values = values[int(part)] if isinstance(values, list) else values[part]
-        values[last] = value
-
-    return change
 
 
 @pytest.mark.parametrize(
     "path, value, words",
     [
         ("colour", "blue", "colour: Extra inputs"),
-        ("settings/speed", {"value": 1, "source": "x"}, "speed: Extra inputs"),
-        ("experiments/one/flows/0/rtt", {"value": 1, "source": "x"}, "rtt: unknown"),
-        (
-            "experiments/one/flows/1/rtt_ms",
-            {"value": -20, "source": "x"},
-            r"rtt_ms: must be a number above 0 \(got -20\)",
-        ),
+        ("settings/speed", stated(1), "speed: Extra inputs"),
+        ("experiments/one/flows/0/rtt", stated(1), "rtt: unknown"),
+        ("experiments/one/flows/1/rtt_ms", stated(-20), r"rtt_ms: must be a number above 0 \(got -20\)"),
         ("experiments/one/runs", {"value": 3}, "give `source:`"),
         ("experiments/one/runs", {"value": 3, "assumed": "so"}, "needs `range:`"),
-        ("experiments/one/grid/rtt_ms", {"value": 40, "source": "x"}, "must be a list"),
-        (
-            "experiments/one/grid/protocol",
-            {"value": ["Vegas"], "source": "x"},
-            "protocol 'Vegas' is unknown; known are Reno",
-        ),
+        ("experiments/one/grid/rtt_ms", stated(40), "must be a list"),
+        ("experiments/one/grid/rtt_ms", stated([40, -80]), r"rtt_ms: must be a number above 0 \(got -80\)"),
+        ("experiments/one/grid/protocol", stated(["Vegas"]), "protocol 'Vegas' is unknown; known are Reno"),
         ("experiments/one/flows/0/rtt_ms", "=rtt", "refer to a grid variable"),
-        ("settings/loss_rate", {"value": 2, "source": "x"}, "loss_rate: Input should be less than 1"),
-        ("settings/tick_s", {"value": 1, "source": "x"}, "tick_s: Input should be less than 1"),
-        ("settings/buffer_pkts", {"value": 10, "source": "x"}, "exactly one of"),
+        ("settings/loss_rate", stated(2), "loss_rate: Input should be less than 1"),
+        ("settings/tick_s", stated(1), "tick_s: Input should be less than 1"),
+        ("settings/buffer_pkts", stated(10), "exactly one of"),
         (
             "experiments/one/perturb/order",
-            {"value": "reversed", "source": "x"},
+            stated("reversed"),
             r"perturb.order: must be listed or shuffle \(got 'reversed'\)",
         ),
-        (
-            "experiments/one/perturb/seeds",
-            {"value": "bhatti2010", "source": "x"},
-            "perturb.seeds: must be one of the pape",
-        ),
+        ("experiments/one/perturb/seeds", stated("bhatti2010"), "perturb.seeds: must be one of the pape"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, words):
+    values = place = mini()
+    *parents, last = path.split("/")
+    for part in parents:
+        place = place[int(part)] if isinstance(place, list) else place[part]
+    place[last] = value
+    file = tmp_path / "ogura.yaml"
+    file.write_text(yaml.safe_dump(values))
     with pytest.raises(InputError, match=words) as error:
-        run_specs(load(tmp_path, broken(set_in(path, value))), "one")
+        run_specs(load_paper(file), "one")
     assert "ogura" in str(error.value)
 
 
-def test_yaml_that_does_not_parse_names_the_line(tmp_path):
-    path = tmp_path / "ogura.yaml"
-    path.write_text("paper: ogura\n  cite: [\n")
-    with pytest.raises(InputError, match=r"ogura\.yaml: line 2 not valid YAML"):
-        load_paper(path)
-
-
-@pytest.mark.parametrize(
-    "values, words",
-    [
-        ({"source": "nosuch"}, "source: .*'bundled', 'engine'"),
-        ({"sauce": "engine"}, "sauce: Extra inputs"),
-        ({"shards": 0}, "shards: .*greater than or equal to 1"),
-        ({"papers": ["ogura", "reno1990"]}, "papers.1"),
-    ],
-)
-def test_top_level_mistakes_name_the_field(values, words):
-    with pytest.raises(InputError, match=words):
-        check_config(values)
-
-
-def test_check_finds_a_bad_value_at_any_point_of_the_grid(tmp_path):
-    paper = load(tmp_path, broken(set_in("experiments/one/grid/rtt_ms", {"value": [40, -80], "source": "x"})))
-    with pytest.raises(InputError, match=r"rtt_ms: must be a number above 0 \(got -80\)"):
-        run_specs(paper, "one")
-
-
-def with_background() -> dict:
+def with_background(kinds=("none", "Type X"), **settings) -> dict:
     """Type X alone both ways, at a rate that the grid varies, with two long-lived flows in each direction."""
-
-    def given(value):
-        return {"value": value, "source": "table 1"}
-
-    values = mini()
-    values["traffic"] = {
-        "Type X": {
-            "protocol": "Reno",
-            "arrivals_per_s": "=arrivals_per_s",
-            "sizes": [{"law": given("pareto"), "share": given(1), "shape": given(1.1), "min_bytes": given(1e5)}],
-            "rtt_ms": given(20),
-            "rtt_extra_mean_ms": given(80),
-            "rtt_cap_ms": given(500),
-            "long_lived": {"protocol": "Reno", "flows": given(2), "start_s": given(10)},
-        }
+    values = mini(
+        settings=settings,
+        grid={
+            "protocol": stated(["Reno"]),
+            "rtt_ms": stated([40, 80]),
+            "traffic": stated(list(kinds)),
+            "arrivals_per_s": stated([3.0]),
+        },
+        background=[{"traffic": "=traffic", "direction": way} for way in ("forward", "reverse")],
+    )
+    law = {"law": stated("pareto"), "share": stated(1), "shape": stated(1.1), "min_bytes": stated(1e5)}
+    traffic = {
+        "protocol": "Reno",
+        "arrivals_per_s": "=arrivals_per_s",
+        "sizes": [law],
+        "rtt_ms": stated(20),
+        "rtt_extra_mean_ms": stated(80),
+        "rtt_cap_ms": stated(500),
+        "long_lived": {"protocol": "Reno", "flows": stated(2), "start_s": stated(10)},
     }
-    one = values["experiments"]["one"]
-    one["settings"] = {"reverse_bps": given(1e8)}
-    one["grid"]["traffic"] = given(["none", "Type X"])
-    one["grid"]["arrivals_per_s"] = given([3.0])
-    one["background"] = [{"traffic": "=traffic", "direction": way} for way in ("forward", "reverse")]
-    return values
+    return values | {"traffic": {"Type X": traffic}}
 
 
-def test_background_traffic_goes_where_the_experiment_says(tmp_path):
-    specs = run_specs(load(tmp_path, with_background()), "one")
+BOTH_WAYS = {"reverse_bps": stated(1e8)}
+
+
+def test_background_traffic_goes_where_the_experiment_says():
+    specs = specs_of(with_background(**BOTH_WAYS))
     without, loaded = specs[0].scenario, specs[3].scenario
     assert without.web == () and len(without.flows) == 2
     assert [web.flow.direction for web in loaded.web] == ["forward", "reverse"]
@@ -291,21 +222,23 @@ def test_background_traffic_goes_where_the_experiment_says(tmp_path):
     assert len({flow.rtt_s for flow in long_lived}) == 4
     assert loaded.reverse_buffer_pkts == loaded.buffer_pkts == without.buffer_pkts
     assert loaded.flows[:2] != without.flows[:2]  # other seeds
-    assert specs[3].scenario == run_specs(load(tmp_path, with_background()), "one")[3].scenario
+    assert specs[3].scenario == specs_of(with_background(**BOTH_WAYS))[3].scenario
 
 
-def test_unknown_traffic_is_named_with_the_known_ones(tmp_path):
-    values = with_background()
-    values["experiments"]["one"]["grid"]["traffic"]["value"] = ["Type Y"]
-    with pytest.raises(InputError, match=r"background\[0\]: traffic 'Type Y' is unknown; known are none, Type X"):
-        run_specs(load(tmp_path, values), "one")
-
-
-def test_reverse_flows_need_a_reverse_bottleneck(tmp_path):
-    values = with_background()
-    del values["experiments"]["one"]["settings"]
-    with pytest.raises(InputError, match="reverse_bps must be above 0"):
-        run_specs(load(tmp_path, values), "one")
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (
+            with_background(["Type Y"], **BOTH_WAYS),
+            r"background\[0\]: traffic 'Type Y' is unknown; known are none, Type X",
+        ),
+        (with_background(), "reverse_bps must be above 0"),
+    ],
+    ids=["unknown traffic", "no reverse bottleneck"],
+)
+def test_background_traffic_that_cannot_be_is_refused(values, words):
+    with pytest.raises(InputError, match=words):
+        specs_of(values)
 
 
 def test_a_value_without_limit_is_plain_json():

@@ -15,11 +15,11 @@ def names(found):
 
 
 def of(step):
-    return reach.reached((), reach.function_facts(step).imports)
+    return reach.reached([reach.module_of(step)])
 
 
 def test_a_step_reaches_what_it_imports_and_no_more():
-    found = names(of("measure"))
+    found = names(of("measure")) - {reach.module_of("measure")}
     assert {"measures/__init__.py", "measures/runs.py", "metrics/fairness.py", "runs/trace.py"} <= found
     assert not any(name.startswith(("exhibits", "verdicts", "web", "workflow", "sources")) for name in found)
 
@@ -44,17 +44,6 @@ def test_templates_and_scripts_count_with_the_module_that_names_them():
 def test_the_simulator_is_left_out(step):
     assert not any(name.startswith(("engine/", "cc/", "compiler.py", "jit.py")) for name in names(of(step)))
     assert step == "packet_lab" or not {"numba", "llvmlite"} & of(step).libraries
-
-
-def test_a_function_brings_its_helpers_and_their_imports():
-    found = reach.function_facts("notebook").imports
-    assert "tcpfair.verdicts.cell_links" in found  # of `_leading_back`
-    assert not any(name.startswith("tcpfair.measures") for name in found)
-
-
-def test_a_function_that_is_not_there_is_an_error():
-    with pytest.raises(LookupError, match=r"steps.py: has no function mesure"):
-        reach.function_facts("mesure")
 
 
 def test_cells_of_notebooks_import_too_and_magics_do_not_matter():

@@ -119,11 +119,13 @@ VALUES = ["$(touch proof)", "`touch proof`", "a; touch proof", "a | touch proof"
 
 
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("name", ["source", "papers", "only", "trace", "shards", "smoke_duration_s", "missing"])
+@pytest.mark.parametrize(
+    "name", ["source", "papers", "only", "source=raw only", "source=raw trace", "shards", "smoke_duration_s", "missing"]
+)
 def test_a_value_of_the_command_line_is_a_value(tmp_path, monkeypatch, capsys, name, value):
     monkeypatch.setenv("TCPFAIR_ROOT", str(make_checkout(tmp_path)))
     monkeypatch.chdir(tmp_path)
-    pairs = [f"{name}={value}", *(["source=raw"] if name == "trace" else [])]
+    pairs = f"{name}={value}".split(" ", name.count(" "))
     assert main(["build", "--config", *pairs]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1

@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import json
 import traceback
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
+from types import ModuleType
 
-from tcpfair.workflow import cli, run
+import pytest
+
+from tcpfair.workflow import cli, executor, run
 
 INTERRUPTED = 130  # the status of a command after Ctrl-C
 
@@ -55,3 +59,28 @@ class InProcess:
     def items(self) -> list[str]:
         """Names of all items that were begun."""
         return [name for names in self.jobs for name in names]
+
+
+class Counting(InProcess):
+    """Counts the calls of a function as ``simulated``, and ends the process at call ``stop_at``; ``said`` is what was printed."""
+
+    def __init__(self, monkeypatch, module: ModuleType, name: str, stop_at: int | None) -> None:
+        super().__init__(monkeypatch)
+        self.patch, self.simulated, self.said = monkeypatch, 0, []
+        real = getattr(module, name)
+
+        def counted(*given):
+            if self.simulated == stop_at:
+                raise KeyboardInterrupt
+            self.simulated += 1
+            return real(*given)
+
+        monkeypatch.setattr(module, name, counted)
+        monkeypatch.setattr(executor, "say", self.said.append)
+
+
+@contextmanager
+def counting(module: ModuleType, name: str, stop_at: int | None = None) -> Iterator[Counting]:
+    """Such a count within the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield Counting(patch, module, name, stop_at)

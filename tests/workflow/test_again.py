@@ -1,5 +1,6 @@
 """Shipped runs simulated again: a random share, the same one for a seed, compared row by row; and the way back from a figure."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -7,29 +8,25 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.files.manifest import read_manifest, write_manifest
-from tcpfair.runs import store, trace
+from tcpfair.runs import store
 from tcpfair.runs.origin import Origin, digest_of_keys
-from tcpfair.workflow import again, bundles, whence
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace
+from tcpfair.workflow import again, whence
+from tests.small_checkout import edit, make_plan, put_exhibit, ship_both, spoil
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """A checkout that ships the five runs of its one paper."""
-    root = make_checkout(tmp_path_factory.mktemp("again"))
-    plan = make_plan(root)
-    for experiment in ("self", "pair"):
-        make_trace(plan, experiment)
-    bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")])
-    return Layout(root)
+    return ship_both(tmp_path_factory.mktemp("again")).root
 
 
 @pytest.fixture
-def layout(shipped, monkeypatch):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(shipped.root))
+def layout(shipped, tmp_path, monkeypatch):
+    """A copy of it."""
+    root = shutil.copytree(shipped, tmp_path / "checkout")
+    monkeypatch.setenv("TCPFAIR_ROOT", str(root))
     again._read.cache_clear()
-    return shipped
+    return Layout(root)
 
 
 # --- a random share of what is shipped -------------------------------------------------------------------------------
@@ -67,22 +64,9 @@ def test_all_that_is_shipped_is_the_same(layout, capsys):
 
 
 def test_one_byte_that_differs_is_found_and_named(layout, capsys):
-    folder = layout.bundled("ogura", "pair")
-    kept = {path: path.read_bytes() for path in folder.iterdir()}
-    damaged = trace.read(folder)
-    manifest = read_manifest(folder)
-    of_run = damaged.samples.index[damaged.samples["run_id"] == 2]
-    damaged.samples.loc[of_run[3], "delivered_bytes"] += 1
-    trace.write(damaged, folder)
-    try:
-        write_manifest(
-            {**manifest, "files": read_manifest(folder)["files"]}, folder
-        )  # as a damage that hashes do not show
-        assert again.check(layout, share=1, seed=3) == 1
-        assert "differs    ogura/pair run 2\n" in capsys.readouterr().out
-    finally:
-        for path, content in kept.items():
-            path.write_bytes(content)
+    spoil(layout.bundled("ogura", "pair"), run_id=2)
+    assert again.check(layout, share=1, seed=3) == 1
+    assert "differs    ogura/pair run 2\n" in capsys.readouterr().out
 
 
 def test_only_saying_it_simulates_nothing(layout, monkeypatch, capsys):
@@ -139,14 +123,10 @@ def test_an_exhibit_leads_to_its_figure_once_it_is_drawn(layout, capsys):
         whence.main(layout.root, Path("ogura.fig8"))
     with pytest.raises(InputError, match=r"ogura\.fig99"):
         whence.main(layout.root, Path("ogura.fig99"))
-    name = "figures/bundled/ogura/fig08.svg"
-    drawn = layout.root / name
-    drawn.parent.mkdir(parents=True, exist_ok=True)
+    drawn = layout.figures("ogura") / "fig08.svg"
+    drawn.parent.mkdir(parents=True)
     figure(layout, drawn)
-    try:
-        assert whence.main(layout.root, Path("ogura.fig8")) == 0
-    finally:
-        drawn.unlink()
+    assert whence.main(layout.root, Path("ogura.fig8")) == 0
     assert "runs       ogura/pair: 4 runs, data/bundled/ogura/pair" in capsys.readouterr().out
 
 
@@ -181,13 +161,8 @@ def test_what_was_drawn_from_other_runs_or_by_other_code_is_said_and_not_simulat
 
 def test_an_edited_configuration_is_noticed(layout, tmp_path, capsys):
     slide = figure(layout, tmp_path / "s.svg")
-    config = layout.paper_config("ogura")
-    kept = config.read_text()
-    edit(config, "buffer_pkts: {value: 10,", "buffer_pkts: {value: 11,")
-    try:
-        assert whence.main(layout.root, slide) == 0
-    finally:
-        config.write_text(kept)
+    edit(layout.paper_config("ogura"), "buffer_pkts: {value: 10,", "buffer_pkts: {value: 11,")
+    assert whence.main(layout.root, slide) == 0
     assert "other runs: the configuration has changed since" in capsys.readouterr().out
 
 
@@ -215,9 +190,6 @@ def test_a_recording_has_no_run_of_a_paper(layout, tmp_path, capsys):
 
 
 def test_a_file_of_this_checkout_is_found_by_its_bytes_and_a_csv_by_its_figure(layout, capsys):
-    from tests.small_checkout import put_exhibit
-
-    (layout.root / "t.svg").touch()
     text = figure(layout, layout.root / "t.svg").read_text()
     put_exhibit(layout, "ogura.fig8", files={".svg": text, ".csv": "a\n1\n"})
     assert whence.main(layout.root, layout.figures("ogura") / "fig08.csv") == 0

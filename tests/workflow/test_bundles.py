@@ -12,18 +12,13 @@ from tcpfair.files.files import is_scratch
 from tcpfair.files.manifest import read_manifest, write_manifest
 from tcpfair.runs import trace
 from tcpfair.workflow import bundles
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace
-
-BOTH = [("ogura", "self"), ("ogura", "pair")]
+from tests.small_checkout import BOTH, edit, make_plan, ship_both
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A checkout in which `self` and `pair` are simulated and shipped."""
-    plan = make_plan(make_checkout(tmp_path_factory.mktemp("made")))
-    for _, experiment in BOTH:
-        make_trace(plan, experiment)
-    assert bundles.ship(plan, BOTH) == ["ogura/self", "ogura/pair"]
+    plan = ship_both(tmp_path_factory.mktemp("made"))
     checksums.update(plan.layout.data, [plan.layout.data / "published"])
     return plan.root
 
@@ -55,11 +50,8 @@ def test_shipped_traces_are_whole_and_what_the_configuration_asks_for(plan):
     ]
 
 
-def test_an_unchanged_trace_is_not_rewritten(plan):
+def test_only_a_changed_trace_replaces_the_shipped_one(plan):
     assert bundles.ship(plan, BOTH) == []
-
-
-def test_a_changed_trace_replaces_the_shipped_one(plan):
     remake(plan, "self", 1460)
     assert bundles.ship(plan, BOTH) == ["ogura/self"]
     assert set(trace.read(plan.layout.bundled("ogura", "self")).samples["delivered_bytes"]) == {1460}

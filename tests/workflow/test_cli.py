@@ -34,7 +34,6 @@ def complaint(capsys, arguments):
 @pytest.mark.parametrize(
     ("pair", "field", "right"),
     [
-        ("source=nosuch", "source", "'bundled', 'engine'"),
         ("source=ns3", "source", "'bundled', 'engine' or 'raw'"),
         ("sorce=engine", "sorce", "source, papers"),
         ("papers=ogura,nosuch", "papers.1", "'bhatti2008'"),

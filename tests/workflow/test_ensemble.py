@@ -18,7 +18,7 @@ from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow import executor, same_bits
 from tcpfair.workflow.cli import main
 from tests.small_checkout import HEAD, edit, make_checkout
-from tests.workflow.in_process import InProcess
+from tests.workflow.in_process import InProcess, counting
 
 EXPERIMENTS = """
 experiments:
@@ -122,27 +122,11 @@ def opened(layout):
     return ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config("ogura")))
 
 
-class Members(InProcess):
-    """Counts the groups of experiments that are simulated, and ends the process at one of them where a test says so."""
-
-    def __init__(self, monkeypatch, stop_after=None):
-        super().__init__(monkeypatch)
-        self.simulated, self.stop_after, self.made = 0, stop_after, ensembles.made
-        monkeypatch.setattr(ensembles, "made", self.count)
-
-    def count(self, member, unit, results):
-        if self.simulated == self.stop_after:
-            raise KeyboardInterrupt
-        self.simulated += 1
-        return self.made(member, unit, results)
-
-
 def run(layout, stop_after=None, **how):
-    with pytest.MonkeyPatch.context() as patch:
-        jobs, said = Members(patch, stop_after), []
-        patch.setattr(executor, "say", said.append)
+    """Simulate, and count the groups of experiments."""
+    with counting(ensembles, "made", stop_after) as jobs:
         ensembles.run(layout, executor.How(), **how)
-    return jobs, said
+    return jobs, jobs.said
 
 
 def test_members_are_the_settings_as_printed_and_those_of_each_hypothesis(layout):
@@ -446,7 +430,9 @@ def test_the_expected_time_is_that_of_earlier_jobs(layout):
     runs = {spec.key: spec for member in left for name in work.ensemble.experiments for spec in member.specs(name)}
     assert sum(item.n_runs for item in work.items) == len(runs)
     pkts = sum(expected_pkts(spec.scenario) for spec in runs.values())
-    assert work.expected_s == pytest.approx(pkts / rate, rel=0.2)  # every setting as large as the configured one
+    assert sum(item.expected_s for item in work.items) == pytest.approx(
+        pkts / rate, rel=0.2
+    )  # every setting as large as the configured one
 
 
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files import checksums
-from tcpfair.files.remembered import Remembered
+from tcpfair.files.manifest import file_hash
 from tcpfair.runs import code, reach, record, store
 from tcpfair.workflow import plan as plans
 from tcpfair.workflow.plan import cells, find_exhibit, load_values
@@ -123,7 +123,6 @@ def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(ro
 
 BESIDE = "next to the figures of a paper: papers=bhatti2009 or papers=kozu2014"
 REFUSED = {
-    "source: .*'bundled', 'engine' or 'raw'": {"source": "ns2"},
     "smoke: requires source engine; 'bundled' simulates nothing": {"source": "bundled", "smoke": True},
     "is unknown; did you mean 'jfi'": {"source": "raw", "only": ["mine.jfii"]},
     "is unknown; did you mean 'goodput'": {"source": "raw", "only": ["goodputt"]},
@@ -286,7 +285,7 @@ def test_an_edit_reaches_the_steps_that_use_it_and_taken_back_costs_nothing(
     finished, name, old, new, expected, reasons
 ):
     text = (finished / name).read_text()
-    edit(finished / name, old, new.replace("{sha}", record.file_hash(finished / PRINT)))
+    edit(finished / name, old, new.replace("{sha}", file_hash(finished / PRINT)))
     found = todo(make_plan(finished))
     assert kinds(found) == expected
     assert {step: found.get(step, set()) for step in reasons} == reasons
@@ -323,7 +322,7 @@ def test_touched_files_and_a_moved_checkout_are_as_fresh_as_before(finished, tmp
 
 def forget(monkeypatch):
     """Have what is kept of code and libraries looked up anew, now and after the test."""
-    for name in ("of_step", "of_modules", "of_drawing", "_versions", "_installed"):
+    for name in ("of_modules", "of_drawing", "_versions", "_installed"):
         monkeypatch.setattr(reach, name, cache(getattr(reach, name).__wrapped__))
 
 
@@ -331,31 +330,12 @@ def edit_code(monkeypatch, folder, names):
     """Have sources of the package act otherwise, as far as steps are concerned."""
     real, names = reach._parts, names.split()
 
-    def parts(digests, found):
-        return real([*digests, *(name for name in names if name in found.files)], found)
+    def parts(found):
+        own = real(found)
+        return own | {"code": " ".join([own["code"], *found.files.intersection(names)])}
 
     assert all((code.PACKAGE / name).is_file() for name in names)
     monkeypatch.setattr(reach, "_parts", parts)
-
-
-def edit_step(monkeypatch, folder, function):
-    """Have one function of a step act otherwise."""
-    real = reach._statements
-
-    def statements(module):
-        found = real(module)
-        for each in found:
-            if isinstance(each, ast.FunctionDef) and each.name == function:
-                each.body.insert(0, ast.parse("edited = 1").body[0])
-        return found
-
-    of_file = Remembered.of_file
-
-    def computed(self, name, file, compute):
-        return compute() if file == code.PACKAGE / reach.STEPS else of_file(self, name, file, compute)
-
-    monkeypatch.setattr(reach, "_statements", statements)
-    monkeypatch.setattr(Remembered, "of_file", computed)
 
 
 def swap(monkeypatch, folder, names, number="0.0.1"):
@@ -393,16 +373,13 @@ CODE = {  # what is changed: kinds of steps that are made again
         "web/tours.yaml": {"lab"},
         # the engine counts with the runs, and with `place`, see below
         "engine/loop.py workflow/run.py workflow/study.py validation/page.py": set(),
-    },
-    edit_step: {
-        "measure": COMPUTED | {"measure"},
-        "numbers": COMPUTED - {"draw", "notebook", "judge"},
-        "notebook": NOTEBOOKS,
-        "_leading_back": NOTEBOOKS,
-        "judge": JUDGED,
-        "place": PLACED - {"judge"},
-        "ledger": SHOWN,
-        "report": {"report"},
+        "workflow/steps/measure.py": COMPUTED | {"measure"},
+        "workflow/steps/numbers.py": COMPUTED - {"draw", "notebook", "judge"},
+        "workflow/steps/notebook.py": NOTEBOOKS,
+        "workflow/steps/judge.py": JUDGED,
+        "workflow/steps/place.py": PLACED - {"judge"},
+        "workflow/steps/ledger.py": SHOWN,
+        "workflow/steps/report.py": {"report"},
     },
     swap: {
         **dict.fromkeys(("numpy", "pandas", "scipy", "pyarrow", "pydantic", "pydantic-core", "pyyaml"), ALL),

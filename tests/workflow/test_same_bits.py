@@ -9,20 +9,16 @@ from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import read_manifest, write_manifest
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs import code, store, trace
+from tcpfair.runs import code, store
 from tcpfair.workflow import again, bundles, executor, same_bits
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace
+from tests.small_checkout import edit, make_plan, ship_both, spoil
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """A checkout whose one paper with experiments is shipped and marked."""
-    root = make_checkout(tmp_path_factory.mktemp("shipped"))
+    root = ship_both(tmp_path_factory.mktemp("shipped")).root
     (root / "config/smoke.yaml").write_text("smoke_duration_s: 2\n")
-    plan = make_plan(root)
-    for experiment in ("self", "pair"):
-        make_trace(plan, experiment)
-    bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")])
     shutil.rmtree(root / "results")
     assert same_bits.main(Layout(root), mark=True) == 0
     return root
@@ -54,10 +50,7 @@ def test_other_code_with_the_same_bits_is_marked_and_makes_the_store_fresh(layou
 
 def test_one_other_value_in_a_shipped_run_is_found_and_nothing_is_marked(layout, capsys):
     folder = layout.bundled("ogura", "self")
-    held = trace.read(folder)
-    held.samples.loc[3, "delivered_bytes"] += 1460
-    trace.write(held, folder)
-    again._read.cache_clear()
+    spoil(folder)
     before = (folder / "manifest.json").read_bytes()
     assert same_bits.main(layout, mark=True) == 1
     assert "differs    ogura/self run 0" in capsys.readouterr().out
@@ -123,11 +116,7 @@ def test_of_an_edited_algorithm_only_its_runs_are_compared(layout, monkeypatch):
 
 def test_other_bits_of_other_code_are_named(layout, monkeypatch):
     made_by_other_code(monkeypatch)
-    folder = layout.bundled("ogura", "self")
-    held = trace.read(folder)
-    held.samples.loc[3, "delivered_bytes"] += 1460
-    trace.write(held, folder)
-    again._read.cache_clear()
+    spoil(layout.bundled("ogura", "self"))
     assert holds(layout)[0] == ["ogura/self run 0"]
 
 

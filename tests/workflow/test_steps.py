@@ -6,7 +6,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.workflow import steps
+from tcpfair.workflow.steps import measure, notebook
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
@@ -22,13 +22,13 @@ def test_metrics_of_a_paper_are_measured_in_one_process_those_of_weights_first(r
         make_trace(plan, name)
     plan.prepare()
     folders = [step.folder for step in reversed(plan.of_kind("measure"))]
-    assert steps.measure(plan.layout, "ogura", folders) == "2 experiments"
+    assert measure.run(plan.layout, "ogura", folders) == "2 experiments"
     assert [step.kind for step, _ in make_plan(root).stale if step.kind == "measure"] == []
     table = pd.read_parquet(plan.layout.metrics("ogura", "self"))
     assert set(table["metric"]) >= {"throughput_mean", "utilisation"}
     # alone, with the weights that an earlier process measured
     before = plan.layout.metrics("ogura", "pair").read_bytes()
-    assert steps.measure(plan.layout, "ogura", [plan.of_kind("measure")[1].folder]) == "1 experiments"
+    assert measure.run(plan.layout, "ogura", [plan.of_kind("measure")[1].folder]) == "1 experiments"
     assert plan.layout.metrics("ogura", "pair").read_bytes() == before
 
 
@@ -40,7 +40,7 @@ def test_an_executed_notebook_forgets_when_and_where_it_ran():
         )
         timed = nbformat.v4.new_code_cell("1", id="one", metadata={"execution": {"t": when}, "papermill": {"d": when}})
         book.cells = [injected, timed]
-        steps.forget_run(book)
+        notebook.forget_run(book)
         return nbformat.writes(book)
 
     assert executed("now", ["ogura.fig8", "ogura.fig9"]) == executed("later", [])
@@ -62,7 +62,7 @@ def run_notebook(root, *cells, parameters=DECLARED, only=()):
         book.cells.append(nbformat.v4.new_code_cell(text, metadata={"tags": tags}))
     source.parent.mkdir(exist_ok=True)
     nbformat.write(book, source)
-    said = steps.notebook(layout, source, list(only), [], "", folder)
+    said = notebook.run(layout, source, list(only), [], "", folder)
     return said, nbformat.read(layout.results / "notebooks" / "small.ipynb", as_version=4).cells
 
 
@@ -84,7 +84,7 @@ def test_a_kernel_that_was_killed_is_one_line(root):
     assert not (root / "results/engine/notebooks").exists()
 
 
-DERIVES = [steps.DERIVATION, "raises-exception"]
+DERIVES = [notebook.DERIVATION, "raises-exception"]
 
 
 @pytest.mark.slow

@@ -3,14 +3,15 @@
 import errno
 import json
 import os
+from contextlib import nullcontext
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
+from tcpfair.files import costs
 from tcpfair.files.layout import Layout
 from tcpfair.runs import trace
 from tcpfair.workflow import cli, executor
@@ -18,15 +19,13 @@ from tcpfair.workflow import study as studies
 from tests.exhibits import standin
 from tests.runs.test_study import values
 from tests.small_checkout import make_checkout
-from tests.workflow.in_process import InProcess
+from tests.workflow.in_process import InProcess, counting
 
 
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    monkeypatch.setattr(
-        executor, "_LEAST_S", 0.02
-    )  # so that a few short runs are more than one slice, and more than one job
+    monkeypatch.setattr(executor, "_LEAST_S", 0.02)  # a few short runs are more than one slice, and more than one job
     return Layout(make_checkout(tmp_path), "engine")
 
 
@@ -36,34 +35,19 @@ def opened(layout, given=None, **changes):
     return studies.opened(path)
 
 
-class Runs(InProcess):
-    """Counts the runs that are simulated, and ends the process at one of them where a test says so."""
-
-    def __init__(self, monkeypatch, kill_at=None):
-        super().__init__(monkeypatch)
-        self.simulated, self.kill_at, self.simulate = 0, kill_at, dumbbell.run
-        monkeypatch.setattr(studies, "simulate", self.count)
-
-    def count(self, scenario, seed):
-        if self.simulated == self.kill_at:
-            raise KeyboardInterrupt
-        self.simulated += 1
-        return self.simulate(scenario, seed)
-
-
 def run(layout, study, kill_at=None, cores=2, draws=False, **how):
     """Run a study; its figure, which depends on the table only, is saved where a test reads it."""
-    with pytest.MonkeyPatch.context() as patch:
-        jobs, said = Runs(patch, kill_at), []
-        patch.setattr(executor, "say", said.append)
+    with counting(studies, "simulate", kill_at) as jobs:
         if not draws:
-            standin.draws_no_marks(patch)
-        if kill_at is None:
+            standin.draws_no_marks(jobs.patch)
+        with nullcontext() if kill_at is None else pytest.raises(KeyboardInterrupt):
             studies.run(layout, study, executor.How(cores, **how))
-        else:
-            with pytest.raises(KeyboardInterrupt):
-                studies.run(layout, study, executor.How(cores, **how))
-    return jobs, said
+    return jobs, jobs.said
+
+
+def n_left(layout, study):
+    """The runs that a study has still to simulate."""
+    return sum(item.n_runs for item in studies.plan(layout, study).items)
 
 
 def files(layout, study):
@@ -109,9 +93,9 @@ def test_a_study_that_is_killed_at_any_run_ends_with_the_same_bytes(layout, keep
     for kill_at in (0, 5, 11):
         folder.rename(folder.with_name(f"before_{kill_at}"))
         run(layout, study, kill_at)
-        n_left = sum(studies.plan(layout, study).n_left)
+        before = n_left(layout, study)
         resumed, _ = run(layout, study)
-        assert n_left == resumed.simulated < 12 - kill_at + slice_runs, "runs of finished slices were simulated again"
+        assert before == resumed.simulated < 12 - kill_at + slice_runs, "runs of finished slices were simulated again"
         assert files(layout, study) == whole
         assert {path.name for path in folder.iterdir()} - {"traces", "campaign.json"} == {
             *(name for name in whole if "/" not in name)
@@ -160,7 +144,7 @@ def test_a_damaged_shard_is_removed_in_one_line_and_costs_its_runs(layout):
 def test_more_points_simulate_only_what_is_new_and_another_measure_everything(layout):
     run(layout, opened(layout))
     longer = opened(layout, grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20, 40, 80]})
-    assert sum(studies.plan(layout, longer).n_left) == 6
+    assert n_left(layout, longer) == 6
     jobs, _ = run(layout, longer)
     assert jobs.simulated == 6
     found = files(layout, longer)["metrics.parquet"]
@@ -232,7 +216,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     monkeypatch.setattr(studies.of_run, "row", fails)
     with pytest.raises(InputError, match=r"of 12 runs are missing: rtt/shards/\d+_\d+: no such measure; run it again"):
         run(layout, study)
-    assert sum(studies.plan(layout, study).n_left) <= 3
+    assert n_left(layout, study) <= 3
     InProcess(monkeypatch).broken.add("study")
     with pytest.raises(InputError, match=r"see results/engine/logs/study/rtt/"):
         studies.run(layout, study, executor.How(2))
@@ -245,7 +229,8 @@ def test_a_slice_takes_half_a_minute_and_depends_on_the_study_alone(layout):
     work = studies.plan(layout, opened(layout, given))
     assert [first for first, _ in work.slices[1:]] == [end for _, end in work.slices[:-1]]
     assert (work.slices[0][0], work.slices[-1][1]) == (0, 12_000)
-    long_s = [pkts / studies._SLICED_PKTS_PER_S for pkts in work.slice_pkts]
+    planned_s = (item.expected_s - item.n_runs * studies._RUN_S for item in work.items)
+    long_s = [each_s * costs.PLANNED_PKTS_PER_S / studies._SLICED_PKTS_PER_S for each_s in planned_s]
     assert max(long_s) < 40 and sum(long_s) > 1000
     assert studies.plan(layout, opened(layout, given)) == work
 

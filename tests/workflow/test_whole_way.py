@@ -5,13 +5,11 @@ One exhibit of ogura (figure 6 and its six short runs) stands for all.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +17,8 @@ import pytest
 
 from tests.commands import succeed
 from tests.small_checkout import edit
+from tests.workflow import killing
+from tests.workflow.killing import outputs
 
 ROOT = Path(__file__).parents[2]
 ASKED = ["--config", "papers=ogura", "only=ogura.fig6"]
@@ -44,22 +44,11 @@ def reproduce(root: Path, *arguments: str) -> str:
 
 
 def command(arguments) -> list[str]:
-    return [sys.executable, "-m", "tcpfair", "build", *(arguments or ASKED)]
+    return killing.command(["build", *(arguments or ASKED)])
 
 
 def environment(root: Path) -> dict[str, str]:
-    return {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg", "PYTHONPATH": str(root / "src")}
-
-
-def outputs(root: Path, source: str = "bundled") -> dict[str, str]:
-    """Hash of every result but what differs from run to run."""
-    places = [path for name in ("figures", "results") for path in sorted((root / name / source).rglob("*"))]
-    volatile = ("/logs/", "/benchmarks/", "costs.html", "asked.json", "campaign.json")
-    return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in places
-        if path.is_file() and not any(part in path.as_posix() for part in volatile)
-    }
+    return killing.environment(root) | {"PYTHONPATH": str(root / "src")}
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def is_editors(name: str) -> bool:
     return name.startswith((".", "#")) or name.endswith(("~", ".swp", ".swo", ".bak", ".orig", ".rej"))
 
 
-def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+def read_small(path: Path) -> bytes:
     """The content of an untrusted file that must be small.
 
     Raises InputError for a larger file and for a pipe or device, which might be endless; OSError if reading fails.
@@ -38,9 +38,9 @@ def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{path}: a pipe or a device; give a file")
     with path.open("rb") as stream:
-        content = stream.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise InputError(f"{path}: larger than {most_bytes / 1e6:g} MB, the limit for such a file")
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{path}: larger than {MOST_BYTES / 1e6:g} MB, the limit for such a file")
     return content
 
 

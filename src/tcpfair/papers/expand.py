@@ -150,7 +150,8 @@ def scenario_at(
     rng = _generator(seed)
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
     flows, nominal_rtts_s = [], []
-    resolved = [_flow(paper, experiment, flow, point, where) for flow in experiment.flows]
+    own = {**experiment.flow, "protocol": "=protocol"}
+    resolved = [_flow(paper, {**own, **flow}, point, where) for flow in experiment.flows]
     starts_s = [values.get("start_s", 0.0) for values, _ in resolved]
     for (values, nominal_rtt_s), place in zip(resolved, places, strict=True):
         if "initial_ssthresh_bdp" in values:
@@ -163,7 +164,9 @@ def scenario_at(
         nominal_rtts_s.append(nominal_rtt_s)
     web = []
     for number, background in enumerate(experiment.background):
-        _add_background(paper, experiment, background, number, point, rng, where, flows, web)
+        short, long_lived = _background(paper, background, point, rng, f"{where}.background[{number}]")
+        web += short
+        flows += long_lived
     bdp_rtt_s = settings.pop("bdp_rtt_ms", max(nominal_rtts_s) * MS_PER_S) / MS_PER_S
     bdp = bdp_pkts(settings["capacity_bps"], bdp_rtt_s, settings["wire_bytes"])
     settings["buffer_pkts"] = _buffer(settings, bdp, where)
@@ -183,47 +186,41 @@ def _exponential(rng: np.random.Generator) -> float:
     return -float(Decimal(1.0 - rng.uniform()).ln())
 
 
-def _add_background(
-    paper: PaperConfig,
-    experiment: Experiment,
-    background: Background,
-    number: int,
-    point: dict,
-    rng: np.random.Generator,
-    where: str,
-    flows: list[dict],
-    web: list[dict],
-) -> None:
-    """Append one kind of traffic in one direction: its source of short flows to ``web``, long-lived ones to ``flows``."""
-    label = _plain(background.traffic, point, f"{where}.background[{number}].traffic")
+def _background(
+    paper: PaperConfig, background: Background, point: dict, rng: np.random.Generator, where: str
+) -> tuple[list[dict], list[dict]]:
+    """One kind of traffic in one direction: its source of short flows, and its long-lived flows; both empty without traffic."""
+    label = _plain(background.traffic, point, f"{where}.traffic")
     if label == NO_TRAFFIC:
-        return
+        return [], []
     if label not in paper.traffic:
         known = ", ".join([NO_TRAFFIC, *paper.traffic])
-        raise InputError(f"{where}.background[{number}]: traffic {label!r} is unknown; known are {known}")
+        raise InputError(f"{where}: traffic {label!r} is unknown; known are {known}")
     traffic = paper.traffic[label]
     at = f"config/papers/{paper.paper}.yaml: traffic.{label}"
     names = ("rtt_ms", "rtt_extra_mean_ms", "rtt_cap_ms")
     rtt_s, extra_s, cap_s = (_plain(getattr(traffic, name), point, f"{at}.{name}") / MS_PER_S for name in names)
-    asked = {"protocol": Value(value=traffic.protocol, source=""), "rtt_ms": Value(value=rtt_s * MS_PER_S, source="")}
-    short, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
-    web.append(
-        {
-            "flow": short | {"rtt_s": rtt_s, "direction": background.direction},
-            "arrivals_per_s": _plain(traffic.arrivals_per_s, point, f"{at}.arrivals_per_s"),
-            "sizes": [{name: value.value for name, value in law.items()} for law in traffic.sizes],
-            "rtt_extra_mean_s": extra_s,
-            "rtt_cap_s": cap_s,
-        }
-    )
-    if traffic.long_lived:
-        asked["protocol"] = Value(value=traffic.long_lived.protocol, source="")
-        for _ in range(int(traffic.long_lived.flows.value)):
-            values, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
-            values |= {"direction": background.direction, "role": "background"}
-            values["rtt_s"] = min(rtt_s + extra_s * _exponential(rng), cap_s)
-            values["start_s"] = traffic.long_lived.start_s.value * rng.uniform()
-            flows.append(values)
+
+    def flow(protocol: str) -> dict:
+        asked = {"protocol": protocol, "rtt_ms": rtt_s * MS_PER_S}
+        values, _ = _flow(paper, {name: Value(value=value, source="") for name, value in asked.items()}, point, at)
+        return values | {"direction": background.direction}
+
+    source = {
+        "flow": flow(traffic.protocol) | {"rtt_s": rtt_s},
+        "arrivals_per_s": _plain(traffic.arrivals_per_s, point, f"{at}.arrivals_per_s"),
+        "sizes": [{name: value.value for name, value in law.items()} for law in traffic.sizes],
+        "rtt_extra_mean_s": extra_s,
+        "rtt_cap_s": cap_s,
+    }
+    flows = []
+    of_long = traffic.long_lived
+    for _ in range(int(of_long.flows.value) if of_long else 0):
+        values = flow(of_long.protocol) | {"role": "background"}
+        values["rtt_s"] = min(rtt_s + extra_s * _exponential(rng), cap_s)
+        values["start_s"] = of_long.start_s.value * rng.uniform()
+        flows.append(values)
+    return [source], flows
 
 
 def _buffer(settings: dict, bdp: float, where: str) -> float:
@@ -237,18 +234,15 @@ def _buffer(settings: dict, bdp: float, where: str) -> float:
     return value / settings["wire_bytes"] if given[0] == "buffer_bytes" else value
 
 
-def _flow(paper: PaperConfig, experiment: Experiment, flow: dict, point: dict, where: str) -> tuple[dict, float]:
+def _flow(paper: PaperConfig, flow: dict, point: dict, where: str) -> tuple[dict, float]:
     """The values of one Flow before perturbation, and its nominal RTT in s."""
-    label = _plain(flow.get("protocol", "=protocol"), point, f"{where}.flows.protocol")
+    label = _plain(flow["protocol"], point, f"{where}.flows.protocol")
     if label not in paper.protocols:
         raise InputError(f"{where}: protocol {label!r} is unknown; known are {', '.join(paper.protocols)}")
     protocol = paper.protocols[label]
-    merged = {**paper.flow, **protocol.flow, **experiment.flow, **flow}
-    merged.pop("protocol", None)
-    values = _resolve(merged, point, f"{where}.flows")
+    values = _resolve({**paper.flow, **protocol.flow, **flow}, point, f"{where}.flows") | {"protocol": label}
     rtt_ms = values.pop("rtt_ms", None)
     _check_positive(f"{where}.flows.rtt_ms", rtt_ms)
-    values["protocol"] = label
     values["cc"] = _plain(protocol.cc, point, f"{where}.protocols.{label}.cc")
     values["params"] = _resolve(protocol.params, point, f"{where}.protocols.{label}.params")
     return values, rtt_ms / MS_PER_S

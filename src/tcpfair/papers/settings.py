@@ -153,8 +153,8 @@ def assumptions_of(
     """
     found: dict[tuple, Assumption] = {}
     for place, value in values_in(paper):
-        drawn = None if _is_design(place) else _drawn_from(value)
-        if drawn is not None:
+        is_design = place[0] == "experiments" and place[2] in _DESIGN
+        if not is_design and (drawn := _drawn_from(value)):
             key = (place[-1], repr(value.value), value.assumed, repr(value.range))
             places = found[key].places if key in found else ()
             found[key] = Assumption((*places, place), value.value, **drawn)
@@ -172,17 +172,14 @@ def fits(pattern: str, name: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
 
 
-def _is_design(place: Place) -> bool:
-    return place[0] == "experiments" and place[2] in _DESIGN
-
-
 def _drawn_from(value: Value) -> dict[str, Any] | None:
     """Kind, scale and bounds or choices of a value's range; None if the value is not drawn."""
     if value.assumed is None or not value.range:
         return None
     among = [item for item in value.range if item is not None]
     if value.scale == "choices" or len(among) != 2 or not all(_is_number(item) for item in among):
-        choices = among if any(_same(item, value.value) for item in among) else [value.value, *among]
+        is_listed = any(type(item) is type(value.value) and item == value.value for item in among)
+        choices = among if is_listed else [value.value, *among]
         return {"kind": "choice", "choices": tuple(choices)} if len(choices) > 1 else None
     low, high = among
     if low >= high or not _is_number(value.value):
@@ -208,10 +205,6 @@ def drawn_between(values: Sequence[Any], scale: str = "linear") -> Assumption | 
 
 def _is_number(item: Any) -> bool:
     return isinstance(item, int | float) and not isinstance(item, bool)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and one == other
 
 
 def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[Assumption]:
@@ -248,15 +241,11 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
         import numpy as np
         from scipy.stats import qmc  # takes a second, only needed to draw
 
-        shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
+        sequence = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed))
+        shares = sequence.random_base2((n - 1).bit_length())[:n]  # balanced for powers of two
         rows += [[each.at(u) for each, u in zip(assumptions, point, strict=True)] for point in shares]
     columns = [each.name for each in assumptions]
     return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(len(rows), name="setting"), dtype=object)
-
-
-def _power_of_2(n: int) -> int:
-    """The next power of two, for which the sequence is balanced."""
-    return 1 << (n - 1).bit_length()
 
 
 def with_values(paper: PaperConfig, assumptions: Sequence[Assumption], row: Mapping[str, Any]) -> PaperConfig:

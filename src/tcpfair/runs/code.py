@@ -24,26 +24,26 @@ from tcpfair.files.remembered import Remembered
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-# the entry points of the simulator, which consists of them and of what they import from the rooms below
+# the simulator: its entry points, and what they import from these rooms and from units.py
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
-_SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "compiler.py", "jit.py", "units.py")
+SIMULATOR_ROOMS = (*_SIMULATOR_ENTRIES, "engine/", "cc/", "compiler.py", "jit.py")
+# what computes metrics, besides its entry points in measures/
+_MEASURING_ROOMS = ("metrics/", "measures/", "units.py")
 SIMULATOR = "simulator"  # its name next to those of the algorithms
 _SUFFIXES = (".py", ".j2", ".js", ".tcl")
 _COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")
 _COMPILED = "__pycache__"
 _MAY_NAME = re.compile(r"\w[\w./-]{0,60}")
-_DOTTED = re.compile(rf"{PACKAGE.name}(\.\w+)*\.?")
 
 
 # --- One piece of code --------------------------------------------------------------------------------------------
 
 
 class Facts(NamedTuple):
-    """A piece of code: its digest, the dotted names that it imports, the files that it names."""
+    """A file: its digest, the dotted names that it imports, the files that it names or may import by their name."""
 
     digest: str
     imports: Sequence[str] = ()
-    by_name: Sequence[str] = ()  # the modules that `importlib.import_module` may import there
     files: Sequence[str] = ()  # relative to the package
 
 
@@ -80,24 +80,24 @@ def facts(name: str) -> Facts:
     def compute() -> Facts:
         if path.suffix != ".py":
             return Facts(hashlib.sha256(path.read_bytes()).hexdigest())
-        return facts_of(ast.parse(path.read_bytes()), name)
+        return _facts_of(ast.parse(path.read_bytes()), name)
 
     return Facts(*kept().of_file(f"facts {name}", path, compute))
 
 
-def facts_of(tree: ast.Module, module: str) -> Facts:
-    """The facts of some code of a module."""
-    by_name: list[str] = []
-    if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
-        by_name = [name for package in _packages_named(tree, module) for name in _members(package)]
+def _facts_of(tree: ast.Module, module: str) -> Facts:
+    """The facts of a module."""
     data = {name for name in names() if not name.endswith(".py")}
     folders = [place.as_posix().lstrip(".") for place in Path(module).parents]
     texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     texts = {text.rstrip("/") for text in texts if _MAY_NAME.fullmatch(text)}
     named = {place for text in texts for folder in folders if (place := f"{folder}/{text}".lstrip("/")) in data}
     files = {name for place in named for name in data if name == place or name.startswith(f"{place}/")}
+    if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
+        package = module.rpartition("/")[0]
+        files |= {name for name in names() if name.endswith(".py") and name.rpartition("/")[0] == package}
     acts, imports = hashlib.sha256(acting(tree)).hexdigest(), sorted(set(imported_names(_running(tree))))
-    return Facts(acts, imports, by_name, sorted(name for name in files if (PACKAGE / name).is_file()))
+    return Facts(acts, imports, sorted(name for name in files if (PACKAGE / name).is_file()))
 
 
 def imported_names(tree: ast.AST) -> Iterator[str]:
@@ -111,28 +111,9 @@ def imported_names(tree: ast.AST) -> Iterator[str]:
 
 def _running(tree: ast.Module) -> ast.Module:
     """Code without its ``if TYPE_CHECKING`` blocks."""
-    return ast.Module([each for each in tree.body if not (isinstance(each, ast.If) and _is_typing(each.test))], [])
-
-
-def _is_typing(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
-
-
-def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
-    """The package of a module that imports by name, and the packages that its strings name."""
-    yield module.rpartition("/")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
-            place = "/".join(node.value.strip(".").split(".")[1:])
-            if f"{place}/__init__.py".lstrip("/") in names():
-                yield place
-
-
-def _members(package: str) -> list[str]:
-    """Dotted names of the modules of a package."""
-    files = (name.rpartition("/")[2] for name in names() if name.rpartition("/")[0] == package)
-    stems = sorted(name.removesuffix(".py") for name in files if name.endswith(".py") and name != "__init__.py")
-    return [".".join([PACKAGE.name, *filter(None, package.split("/")), stem]) for stem in stems]
+    return ast.Module(
+        [each for each in tree.body if getattr(getattr(each, "test", None), "id", "") != "TYPE_CHECKING"], []
+    )
 
 
 def acting(node: ast.AST | list[ast.stmt]) -> bytes:
@@ -215,8 +196,11 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
     """Digests of the code that makes runs of some algorithms: of the ``simulator`` and of each algorithm, by name."""
+    from tcpfair.papers import scenario
+
+    simulator = f"{_simulator_sources()} {scenario.defaults_digest()}"
     own = {name: _of_algorithm(name) for name in sorted(set(algorithms))}
-    return {SIMULATOR: _of_simulator(), **own}
+    return {SIMULATOR: hashlib.sha256(simulator.encode()).hexdigest()[:SHORT], **own}
 
 
 @cache
@@ -224,15 +208,14 @@ def _of_algorithm(name: str) -> str:
     return digest_of(reached([PACKAGE / "cc" / f"{name}.py"], ("cc/",)))[:SHORT]
 
 
-def _of_simulator() -> str:
-    from tcpfair.papers import scenario
-
-    return hashlib.sha256(f"{_simulator_sources()} {scenario.defaults_digest()}".encode()).hexdigest()[:SHORT]
-
-
 @cache
 def _simulator_sources() -> str:
-    return digest_of(reached([PACKAGE / name for name in _SIMULATOR_ENTRIES], _SIMULATOR_ROOMS))
+    return digest_of(reached([PACKAGE / name for name in _SIMULATOR_ENTRIES], (*SIMULATOR_ROOMS, "units.py")))
+
+
+def of_measuring(*modules: str) -> str:
+    """Digest of some modules of ``measures``, and of the code that they measure with."""
+    return digest_of(reached([PACKAGE / "measures" / name for name in modules], _MEASURING_ROOMS))
 
 
 @cache

@@ -39,8 +39,6 @@ FURTHER = "_runs"  # suffix of the name of an ensemble of further runs
 # the first ones, those of the paper's exhibits
 _REPLICATES_APART = 1000
 _UNIT_PKTS = 600e6  # approximate size of experiments that are simulated together: 20 s of one core
-# the code that computes metrics from a trace, and their means
-_MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
 
 class Change(Strict):
@@ -450,8 +448,8 @@ class Ensemble:
         for each in self.assumptions:
             if any(place[-1] == "cc" for place in each.places):
                 named |= set(each.choices)
-        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
-        return part([code.of_algorithms(named), code.digest_of(code.reached(entries, _MEASURED_IN))])
+        # metrics of a trace, and their means
+        return part([code.of_algorithms(named), code.of_measuring("groups.py", "replicates.py")])
 
 
 def _keys(member: Member, experiment: str) -> list[str]:

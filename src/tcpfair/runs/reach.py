@@ -1,11 +1,10 @@
-"""The dependencies of a step, found from its function: the code that it imports, and the libraries that this code imports.
+"""The dependencies of a step, found from its module: the code that it imports, and the libraries that this code imports.
 
-A function of `tcpfair.workflow.steps` depends on its own code, on the helpers that it uses in that module, and on what these
-import, directly or indirectly. A notebook depends on what its cells import. A module that imports others by name
-(`importlib.import_module`) depends on all modules of its package and of the packages that it names. Files that are not
-Python, such as templates, belong to the module that names them.
+A step is a module of `tcpfair.workflow.steps`; it depends on what that imports, directly or indirectly. A notebook depends on
+what its cells import. A module that imports others by name (`importlib.import_module`) depends on all modules of its package.
+Files that are not Python, such as templates, belong to the module that names them.
 
-The simulator is excluded (`_APART`): its code is in the digests of runs (`tcpfair.runs.code.of_algorithms`), and a run has
+The simulator is excluded (`code.SIMULATOR_ROOMS`): its code is in the digests of runs (`code.of_algorithms`), and a run has
 the same bits with every version of its libraries.
 """
 
@@ -15,7 +14,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -23,10 +22,9 @@ from typing import NamedTuple
 
 from tcpfair.files.digests import digest
 from tcpfair.runs import code
-from tcpfair.runs.code import PACKAGE, Facts
+from tcpfair.runs.code import PACKAGE
 from tcpfair.runs.outputs import part
 
-STEPS = "workflow/steps.py"
 EXHIBITS = "exhibits/paper.py"  # draws an exhibit, in the kernel of a notebook
 _KINDS = "exhibits/kinds"  # the drawings; an exhibit depends only on the module with its drawing
 # modules that are imported but not used where a paper's exhibits are shown: other drawings, and recordings
@@ -34,7 +32,6 @@ _BESIDE_EXHIBITS = (
     f"{_KINDS}/__init__.py",
     *(f"exhibits/recordings/{name}.py" for name in ("beside", "board", "recording")),
 )
-_APART = ("engine/", "cc/", "compiler.py", "jit.py", "sources/engine.py", "sources/tables.py")
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)")
 _LOADED_BY = {"papermill": ("black",)}  # formats the cell of parameters if it is installed
@@ -50,17 +47,20 @@ class Reached(NamedTuple):
 # --- Parts of an output: the ``code`` and the ``libraries`` of its step -------------------------------------------
 
 
-@cache
+def module_of(step: str) -> str:
+    """The module of a step."""
+    return f"workflow/steps/{step}.py"
+
+
 def of_step(step: str) -> Mapping[str, str]:
-    """The parts of a step, by the name of its function in `STEPS`."""
-    facts = function_facts(step)
-    return _parts([facts.digest], reached((), [*facts.imports, *facts.by_name]))
+    """The parts of a step, by the name of its module."""
+    return of_modules(module_of(step))
 
 
 @cache
 def of_modules(*modules: str) -> Mapping[str, str]:
     """The parts of some modules, relative to the package."""
-    return _parts([], reached(modules))
+    return _parts(reached(modules))
 
 
 @cache
@@ -73,7 +73,7 @@ def of_drawing(name: str) -> Mapping[str, str]:
     own = [module for module in kinds if name in _functions(module)]
     if not own:
         raise LookupError(f"{_KINDS}: no drawing {name}")
-    return _parts([], reached([EXHIBITS, *own], without=_BESIDE_EXHIBITS))
+    return _parts(reached([EXHIBITS, *own], without=_BESIDE_EXHIBITS))
 
 
 @cache
@@ -81,22 +81,22 @@ def _functions(module: str) -> list[str]:
     """Names of the functions at the top of a module."""
 
     def compute() -> list[str]:
-        return [each.name for each in _statements(module) if isinstance(each, ast.FunctionDef)]
+        tree = ast.parse((PACKAGE / module).read_bytes())
+        return [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
 
     return code.kept().of_file(f"functions {module}", PACKAGE / module, compute)
 
 
 def of_notebook(sources: Iterable[str], shows_recordings: bool) -> Mapping[str, str]:
     """The parts of the step that runs a notebook, whose code cells are ``sources``; its exhibits are separate outputs."""
-    facts = function_facts("notebook")
     named = {name for source in sources for name in cell_imports(source)}
     without = () if shows_recordings else _BESIDE_EXHIBITS
-    return _parts([facts.digest], reached((), [*facts.imports, *facts.by_name, *sorted(named)], without))
+    return _parts(reached([module_of("notebook")], sorted(named), without))
 
 
-def _parts(digests: Sequence[str], found: Reached) -> Mapping[str, str]:
-    sources = [[name.rpartition("/")[2], code.facts(name).digest] for name in sorted(found.files)]
-    return {"code": part([digests, sorted(sources)]), "libraries": part(versions(found.libraries))}
+def _parts(found: Reached) -> Mapping[str, str]:
+    sources = sorted([name.rpartition("/")[2], code.facts(name).digest] for name in found.files)
+    return {"code": part(sources), "libraries": part(versions(found.libraries))}
 
 
 # --- Code ---------------------------------------------------------------------------------------------------------
@@ -107,8 +107,14 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 
     Modules are relative to the package; those of ``without`` are excluded.
     """
+
+    def outside(files: frozenset[str]) -> set[str]:
+        return {name for name in files if not name.startswith(code.SIMULATOR_ROOMS)}
+
     first = _own(imports)
-    files = code.closure({*modules, *first.files}, lambda module: _named_in(module).files.difference(without))
+    files = code.closure(
+        {*modules, *outside(first.files)}, lambda module: outside(_named_in(module).files.difference(without))
+    )
     libraries = first.libraries.union(*(_named_in(module).libraries for module in files))
     return Reached(frozenset(files), libraries)
 
@@ -117,8 +123,8 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 def _named_in(module: str) -> Reached:
     """What a module imports directly, and the files that it names."""
     facts = code.facts(module)
-    own = _own([*facts.imports, *facts.by_name])
-    return Reached(own.files | set(facts.files), own.libraries)
+    own = _own(facts.imports)
+    return Reached(own.files.union(facts.files), own.libraries)
 
 
 def _own(names: Iterable[str]) -> Reached:
@@ -136,58 +142,8 @@ def _modules(name: str) -> frozenset[str]:
     found = set()
     for n in range(len(parts) + 1):
         below = "/".join(parts[:n])
-        found |= {each for each in (f"{below}/__init__.py".lstrip("/"), f"{below}.py") if not each.startswith(_APART)}
+        found |= {f"{below}/__init__.py".lstrip("/"), f"{below}.py"}
     return frozenset(found & code.names())
-
-
-def function_facts(function: str) -> Facts:
-    """The facts of a function of `STEPS`, with the statements of that module that it uses, directly or indirectly.
-
-    Raises LookupError for an unknown function.
-    """
-
-    def compute() -> Facts:
-        return code.facts_of(_used(_statements(STEPS), function), STEPS)
-
-    return Facts(*code.kept().of_file(f"facts {STEPS} {function}", PACKAGE / STEPS, compute))
-
-
-def _statements(module: str) -> list[ast.stmt]:
-    """Statements at the top of a module; an import of several names as one import of each."""
-    return [each for one in ast.parse((PACKAGE / module).read_bytes()).body for each in _single(one)]
-
-
-def _single(statement: ast.stmt) -> list[ast.stmt]:
-    if isinstance(statement, ast.Import):
-        return [ast.Import([name]) for name in statement.names]
-    if isinstance(statement, ast.ImportFrom):
-        return [ast.ImportFrom(statement.module, [name], statement.level) for name in statement.names]
-    return [statement]
-
-
-def _used(statements: Sequence[ast.stmt], function: str) -> ast.Module:
-    """A function and the statements that it uses, as a module."""
-    bound = {name: str(number) for number, statement in enumerate(statements) for name in _binds(statement)}
-    if function not in bound:
-        raise LookupError(f"{STEPS}: has no function {function}")
-
-    def below(number: str) -> set[str]:
-        names = {node.id for node in ast.walk(statements[int(number)]) if isinstance(node, ast.Name)}
-        return {bound[name] for name in names if name in bound}
-
-    used = sorted(map(int, code.closure([bound[function]], below)))
-    return ast.Module([statements[number] for number in used], [])
-
-
-def _binds(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement at the top of a module binds."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield statement.name
-    elif isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from ((name.asname or name.name).split(".")[0] for name in statement.names)
-    else:
-        names = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-        yield from (node.id for node in names)
 
 
 def cell_imports(source: str) -> list[str]:

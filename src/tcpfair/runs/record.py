@@ -17,7 +17,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout, short_id
-from tcpfair.files.manifest import file_hash
 from tcpfair.papers.papers import Exhibit
 from tcpfair.papers.scenario import one_line
 from tcpfair.runs.outputs import inside
@@ -106,9 +105,6 @@ def discard_unreadable(layout: Layout) -> None:
             path.unlink()
 
 
-def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
-    """True when every file of a record exists and, with ``hashes``, is unchanged."""
-    return all(
-        (root / name).is_file() and (not hashes or file_hash(root / name) == digest)
-        for name, digest in {**record.files, **record.numbers}.items()
-    )
+def is_whole(root: Path, record: Record) -> bool:
+    """True when every file of a record exists."""
+    return all((root / name).is_file() for name in (*record.files, *record.numbers))

@@ -198,7 +198,7 @@ def anonymised(trace: Trace, said: Said) -> tuple[Trace, Said]:
 
 def _plain_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of the schema and the parameters of the link; strings only if they are known words."""
-    known = [column for column, *_ in SCHEMA[name]] + (list(LINK_PARAMETERS) if name == "runs" else [])
+    known = [*SCHEMA[name], *(LINK_PARAMETERS if name == "runs" else ())]
     kept = table[[column for column in table if column in known]]
     words = {
         column: kept[column].where(kept[column].isin(_WORDS[column]), _WORDS[column][0])

@@ -185,12 +185,6 @@ class MissingRunsError(InputError):
     """Requested runs are missing."""
 
 
-@cache
-def _expansion() -> str:
-    """Digest of the code that expands an experiment into runs."""
-    return reach.of_modules("papers/expand.py")["code"]
-
-
 def remembered(layout: Layout) -> Remembered:
     """The cache of what takes seconds to compute: the runs of experiments, and which ensembles are stale."""
     return Remembered(layout.results / "asked.json")
@@ -227,7 +221,8 @@ class Held:
             kinds = sorted({run.algorithms for run in runs})
             return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts, run.duration_s) for run in runs]]
 
-        made_from = part([self.shared, self.configuration(experiment), _expansion(), Asked._fields])
+        expansion = reach.of_modules("papers/expand.py")["code"]
+        made_from = part([self.shared, self.configuration(experiment), expansion, Asked._fields])
         kinds, rows = self._remembered.get(f"{self.paper.paper}/{experiment}", made_from, expanded)
         return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
 
@@ -322,17 +317,17 @@ def _changed_values(before: Any, now: Any, name: str = "") -> Iterator[str]:
                 yield from _changed_values(before[key], now[key], f"{name}.{key}" if name else key)
             else:
                 value = before.get(key, now.get(key))
-                shown = "" if isinstance(value, dict | list) else f" {_text(value)}"
+                shown = "" if _is_nested(value) else f" {_text(value)}"
                 yield f"{name} {'+' if key in now else '-'} {key}{shown}".lstrip()
-    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now) and _nested(now):
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now) and any(map(_is_nested, now)):
         for i, (old, new) in enumerate(zip(before, now, strict=True)):
             yield from _changed_values(old, new, f"{name}[{i}]")
     elif before != now:
         yield f"{name} {_text(before)} -> {_text(now)}"
 
 
-def _nested(values: list) -> bool:
-    return any(isinstance(value, dict | list) for value in values)
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _text(value: Any) -> str:

@@ -40,7 +40,6 @@ _REFERENCE = "="
 Reads = Mapping[str, tuple[str, ...] | None]
 _CODE_OF = "code of "
 _VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # values of a grid axis and points of the hypercube that are checked at first
-_MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
 
 
 class Protocol(Strict):
@@ -226,12 +225,11 @@ class Study:
         """The inputs of a run's metrics, besides the run: the code, and how they are measured."""
         used = {str(each.cc.value) for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
         used &= self._algorithms
-        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
         how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
         simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
         return {
             "measures": part(how),
-            "measuring": part(code.digest_of(code.reached(entries, _MEASURED_IN))),
+            "measuring": part(code.of_measuring("groups.py", "of_run.py")),
             **simulated,
         }
 
@@ -258,12 +256,11 @@ class Study:
         return labels | set(own.values())
 
     @cached_property
-    def made_from(self) -> Parts:
+    def made_from(self) -> dict[str, str]:
         """The inputs of the table of metrics."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
-        return {"design": part(values), "expansion": code.of_rooms("papers/expand.py", "runs/study.py")} | dict(
-            self.measured
-        )
+        expansion = code.of_rooms("papers/expand.py", "runs/study.py")
+        return {"design": part(values), "expansion": expansion, **self.measured}
 
 
 def _values(node: Any) -> Iterator[Any]:
@@ -336,52 +333,38 @@ def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
     raise last
 
 
+def _valued(node: Any, *labels: str) -> Any:
+    """Plain data with the study as the source of each value, except references; the entries ``labels`` stay as they are."""
+    if isinstance(node, dict):
+        return {name: child if name in labels else _valued(child, *labels) for name, child in node.items()}
+    if isinstance(node, list) and all(isinstance(child, dict) for child in node):
+        return [_valued(child, *labels) for child in node]
+    is_reference = isinstance(node, str) and node.startswith(_REFERENCE)
+    return node if is_reference else Value(value=node, source=STUDY)
+
+
 def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measures: Reads) -> PaperConfig:
     """The study as a paper's configuration: each plain value has the study as its source."""
-
-    def valued(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: value if isinstance(value, str) and value.startswith(_REFERENCE) else Value(value=value, source=STUDY)
-            for name, value in values.items()
-        }
-
-    def of_traffic(values: Mapping[str, Any]) -> dict[str, Any]:
-        found = valued(values) | {name: values[name] for name in values if name in ("protocol", "sizes", "long_lived")}
-        if isinstance(sizes := values.get("sizes"), list):
-            found["sizes"] = [valued(law) if isinstance(law, dict) else law for law in sizes]
-        if isinstance(own := values.get("long_lived"), dict):
-            found["long_lived"] = valued(own) | {name: own[name] for name in own if name == "protocol"}
-        return found
-
+    base = file.base.model_dump()
     record = ["samples", *(name for measure in file.measures for name in measures[measure])]
+    experiment = {
+        "what": file.what,
+        "settings": _valued(base["settings"]),
+        "flow": _valued(base["flow"]),
+        "flows": _valued(base["flows"]),
+        "background": _valued(base["background"], "direction"),
+        "runs": _valued(file.replicates),
+        "perturb": _valued(file.perturb),
+        "window_s": Value(value=list(file.window_s), source=STUDY) if file.window_s else None,
+        "record": list(dict.fromkeys(record)),
+        "measures": file.measures,
+    }
     values = {
         "paper": STUDY,
         "cite": file.what,
-        "protocols": {
-            label: {
-                "cc": valued({"cc": each.cc})["cc"],
-                "params": valued(each.params),
-                "flow": valued(each.flow),
-            }
-            for label, each in labels.items()
-        },
-        "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
-        "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
-        "experiments": {
-            STUDY: {
-                "what": file.what,
-                "settings": valued(file.base.settings),
-                "flow": valued(file.base.flow),
-                "flows": [valued(flow) for flow in file.base.flows],
-                "background": [
-                    {**valued({"traffic": each.traffic}), "direction": each.direction} for each in file.base.background
-                ],
-                "runs": {"value": file.replicates, "source": STUDY},
-                "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
-                "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
-                "record": list(dict.fromkeys(record)),
-                "measures": file.measures,
-            }
-        },
+        "protocols": {label: _valued(each.model_dump()) for label, each in labels.items()},
+        "traffic": _valued(file.traffic, "protocol"),
+        "analysis": {name: Value(value=value, source=STUDY) for name, value in file.analysis.items()},
+        "experiments": {STUDY: experiment},
     }
     return validated(PaperConfig, values, where)

@@ -27,71 +27,71 @@ _MOST_CELLS = 500_000_000
 _MOST_BYTES = 8 << 30
 _ZSTD_LEVEL = 9  # 19 takes five times as long for 3 % less
 
-# Required columns and types of each table; (name, type, may it be missing from the file).
+# Columns and types of each table; those with a question mark may be missing from the file.
 # `runs` may hold further columns: the scenario's parameters and the experiment's grid.
-SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
-    "runs": (
-        ("run_id", "int32", False),
-        ("paper", "string", False),
-        ("experiment", "string", False),
-        ("backend", "string", False),
-        ("seed", "int64", False),
-        ("replicate", "int32", False),
-        ("duration_s", "float64", False),
-        ("sample_s", "float64", False),
-        ("recorded_s", "float64", True),  # interval in which its bytes were counted; missing: sample_s
-    ),
-    "flows": (
-        ("run_id", "int32", False),
-        ("flow_id", "int32", False),
-        ("protocol", "string", False),
-        ("cc", "string", False),
-        ("rtt_s", "float64", False),
-        ("access_bps", "float64", False),
-        ("start_s", "float64", False),
-        ("stop_s", "float64", False),
-        ("role", "string", False),  # foreground, background; web: the short flows of one direction together
-        ("direction", "string", True),  # missing: forward
-        ("observed_bytes", "int64", True),  # delivered in observed_s, in samples or not; missing: as in the samples
-        ("observed_s", "float64", True),
-    ),
-    "samples": (
-        ("run_id", "int32", False),
-        ("flow_id", "int32", False),
-        ("t_s", "float64", False),
-        ("delivered_bytes", "int64", False),
-        ("received_bytes", "int64", True),
-        ("observed", "float32", True),  # share of the interval that was observed; missing: 1
-        ("cwnd_pkts", "float32", True),
-        ("ssthresh_pkts", "float32", True),
-        ("srtt_s", "float32", True),
-    ),
-    "link": (
-        ("run_id", "int32", False),
-        ("t_s", "float64", False),
-        ("direction", "string", False),
-        ("forwarded_bytes", "int64", False),
-        ("dropped_pkts", "int64", False),
-        ("queue_pkts", "float32", False),
-    ),
-    "events": (
-        ("run_id", "int32", False),
-        ("flow_id", "int32", False),
-        ("t_s", "float64", False),
-        ("kind", "string", False),
-        ("cwnd_before", "float64", False),
-        ("cwnd_after", "float64", False),
-        ("w_max", "float64", True),
-        ("k_s", "float64", True),
-    ),
-    "polls": (
-        ("run_id", "int32", False),
-        ("flow_id", "int32", False),
-        ("t_s", "float64", False),
-        ("cwnd_pkts", "float64", False),
-        ("ssthresh_pkts", "float64", False),
-        ("srtt_s", "float64", False),
-    ),
+SCHEMA: dict[str, dict[str, str]] = {
+    "runs": {
+        "run_id": "int32",
+        "paper": "string",
+        "experiment": "string",
+        "backend": "string",
+        "seed": "int64",
+        "replicate": "int32",
+        "duration_s": "float64",
+        "sample_s": "float64",
+        "recorded_s": "float64?",  # interval in which its bytes were counted; missing: sample_s
+    },
+    "flows": {
+        "run_id": "int32",
+        "flow_id": "int32",
+        "protocol": "string",
+        "cc": "string",
+        "rtt_s": "float64",
+        "access_bps": "float64",
+        "start_s": "float64",
+        "stop_s": "float64",
+        "role": "string",  # foreground, background; web: the short flows of one direction together
+        "direction": "string?",  # missing: forward
+        "observed_bytes": "int64?",  # delivered in observed_s, in samples or not; missing: as in the samples
+        "observed_s": "float64?",
+    },
+    "samples": {
+        "run_id": "int32",
+        "flow_id": "int32",
+        "t_s": "float64",
+        "delivered_bytes": "int64",
+        "received_bytes": "int64?",
+        "observed": "float32?",  # share of the interval that was observed; missing: 1
+        "cwnd_pkts": "float32?",
+        "ssthresh_pkts": "float32?",
+        "srtt_s": "float32?",
+    },
+    "link": {
+        "run_id": "int32",
+        "t_s": "float64",
+        "direction": "string",
+        "forwarded_bytes": "int64",
+        "dropped_pkts": "int64",
+        "queue_pkts": "float32",
+    },
+    "events": {
+        "run_id": "int32",
+        "flow_id": "int32",
+        "t_s": "float64",
+        "kind": "string",
+        "cwnd_before": "float64",
+        "cwnd_after": "float64",
+        "w_max": "float64?",
+        "k_s": "float64?",
+    },
+    "polls": {
+        "run_id": "int32",
+        "flow_id": "int32",
+        "t_s": "float64",
+        "cwnd_pkts": "float64",
+        "ssthresh_pkts": "float64",
+        "srtt_s": "float64",
+    },
 }
 EVENT_KINDS = ("loss", "rto", "recovery_end")
 POLLS = "polls"  # windows of a recording at the times of its polls; a trace without them has no such file
@@ -139,16 +139,14 @@ def empty(table: str) -> pd.DataFrame:
 @cache
 def _without_rows(table: str) -> pd.DataFrame:
     """Cached, because a study needs one in every run."""
-    return pd.DataFrame(
-        {name: pd.Series(dtype="object" if kind == "string" else kind) for name, kind, _ in SCHEMA[table]}
-    )
+    types = {name: kind.rstrip("?").replace("string", "object") for name, kind in SCHEMA[table].items()}
+    return pd.DataFrame(columns=list(types)).astype(types)
 
 
 def _arrow_table(name: str, frame: pd.DataFrame, where: str) -> pa.Table:
     """Validate ``frame`` against the schema and convert it; extra columns only in ``runs``."""
-    known = {column: kind for column, kind, _ in SCHEMA[name]}
-    required = [column for column, _, optional in SCHEMA[name] if not optional]
-    missing = [column for column in required if column not in frame]
+    known = {column: kind.rstrip("?") for column, kind in SCHEMA[name].items()}
+    missing = [column for column, kind in SCHEMA[name].items() if column not in frame and not kind.endswith("?")]
     if missing:
         raise InputError(f"{where}: {name}: column {missing[0]} is missing")
     extra = [column for column in frame if column not in known]

@@ -53,6 +53,11 @@ def shipped(layout: Layout) -> list[Held]:
     return found
 
 
+def about(runs: Sequence[Held], cores: int) -> str:
+    """The expected time of some runs."""
+    return costs.duration_text(sum(run.pkts for run in runs) / costs.PLANNED_PKTS_PER_S / cores)
+
+
 def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
     """A random ``share`` of some runs with equal probabilities: at least one, and the same ones for the same seed."""
     n = min(math.ceil(share * len(runs)), len(runs))
@@ -137,11 +142,10 @@ def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: 
         return 0
     chosen = drawn(every, share, seed)
     pkts = sum(run.pkts for run in chosen)
-    about = costs.duration_text(pkts / costs.PLANNED_PKTS_PER_S / cores)
     pairs = {(run.paper, run.experiment) for run in chosen}
     print(
         f"again      {len(chosen)} of {len(every)} shipped runs, of {len(pairs)} experiments, {pkts / 1e9:.2f} G packets: "
-        f"at most about {about} on {cores} core{'s' if cores > 1 else ''}  (--seed {seed} chooses the same ones)",
+        f"at most about {about(chosen, cores)} on {cores} core{'s' if cores > 1 else ''}  (--seed {seed} chooses the same ones)",
         flush=True,
     )
     if only_say:

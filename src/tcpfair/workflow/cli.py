@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from tcpfair.errors import InputError, printable, unknown
@@ -183,7 +184,31 @@ def parser() -> argparse.ArgumentParser:
         _option("--no-figures", action="store_true", help="only read and check it, and write the trace"),
         cores,
     )
-    command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
+    command(
+        "testbed",
+        _testbed,
+        "record a run of this machine's own kernel (needs root)",
+        _option(
+            "file",
+            nargs="?",
+            type=_asked_path,
+            metavar="FILE.yaml",
+            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
+        ),
+        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
+        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
+        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
+        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
+        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
+        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
+        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
+        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
+        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
+        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
+        _option(
+            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
+        ),
+    )
     command(
         "ensemble",
         _ensemble,
@@ -297,32 +322,6 @@ class _Command(argparse.ArgumentParser):
         from tcpfair.measures.shown import listed
 
         return f"{super().format_help()}\n{listed()}\n"
-
-
-def _testbed_options() -> list[tuple]:
-    """A run from a file, or from options: one value for each flow, or one for all."""
-    return [
-        _option(
-            "file",
-            nargs="?",
-            type=_asked_path,
-            metavar="FILE.yaml",
-            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
-        ),
-        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
-        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
-        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
-        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
-        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
-        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
-        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
-        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
-        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
-        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
-        _option(
-            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
-        ),
-    ]
 
 
 def _asked_path(text: str) -> Path:
@@ -643,14 +642,18 @@ def _check_config(given: argparse.Namespace) -> None:
 
 
 def _measure(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
+    layout, paper = _layout(given), given.paper
     if given.output:
-        _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
+        _say("measured", paper, _run_of("measure")(layout, paper, given.output))
     for folder in given.numbers:
-        _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
+        _say("numbers", paper, _run_of("numbers")(layout, paper, given.exhibits, folder))
     for folder in given.judged:
-        _say("judged", given.paper, steps.judge(_layout(given), given.paper, given.papers, given.only, folder))
+        _say("judged", paper, _run_of("judge")(layout, paper, given.papers, given.only, folder))
+
+
+def _run_of(step: str) -> Callable[..., str]:
+    """The function of a step."""
+    return import_module(f"tcpfair.workflow.steps.{step}").run
 
 
 def _read(given: argparse.Namespace) -> None:
@@ -662,16 +665,14 @@ def _read(given: argparse.Namespace) -> None:
 
 
 def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:
-    """A command that calls a function of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
+    """A command that runs a step of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
 
-    It prints ``done``, ``item`` and what the function returns.
+    It prints ``done``, ``item`` and what the step returns.
     """
 
     def run(given: argparse.Namespace) -> None:
-        from tcpfair.workflow import steps
-
         values = [getattr(given, option) for option in (*options, "output")]
-        _say(done, item.format(**vars(given)), getattr(steps, name)(_layout(given), *values))
+        _say(done, item.format(**vars(given)), _run_of(name)(_layout(given), *values))
 
     return run
 

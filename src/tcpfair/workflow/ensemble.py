@@ -7,19 +7,19 @@ hypotheses (`tcpfair.runs.ensemble`): a hypothesis changes some of their runs, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from tcpfair import measures
 from tcpfair.engine.result import Result
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
 from tcpfair.library.live import run as simulate
 from tcpfair.measures import replicates
 from tcpfair.runs import ensemble_table, shards
-from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, load, named
+from tcpfair.runs.ensemble import Ensemble, Member, load, named
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, How, Item, Made
@@ -91,8 +91,7 @@ def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list
     return list(found.values())
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """The work for one ensemble: all members, and the missing items."""
 
     ensemble: Ensemble
@@ -101,35 +100,15 @@ class Work:
     items: list[Item]
 
     @property
-    def name(self) -> str:
-        return self.ensemble.name
-
-    @property
-    def expected_s(self) -> float:
-        """Expected time for the missing items on one core, if links were full."""
-        return sum(item.expected_s for item in self.items)
-
-    @property
     def line(self) -> str:
         """The work as a line for the terminal."""
         one, n = self.ensemble, len(self.members)
         what = (
             f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
         )
-        todo = (
-            f"{self.n_todo} to simulate, {costs.duration_text(self.expected_s)} of one core"
-            if self.items
-            else "complete"
-        )
-        return f"ensemble   {self.name:<11} {what}; {todo}"
-
-
-def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
-    """The requested ensembles, or all of the configuration; InputError for an unknown one."""
-    for name in wanted:
-        if name not in config.names:
-            raise unknown("ensemble: paper", name, config.names)
-    return list(dict.fromkeys(wanted)) or config.names
+        takes = costs.duration_text(sum(item.expected_s for item in self.items))
+        todo = f"{self.n_todo} to simulate, {takes} of one core" if self.items else "complete"
+        return f"ensemble   {one.name:<11} {what}; {todo}"
 
 
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
@@ -156,7 +135,10 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
 
 
 def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
-    return [named(layout, name) for name in chosen_names(load(layout.ensemble_config), wanted)]
+    """The requested ensembles, or all of the configuration; InputError for an unknown one."""
+    known = load(layout.ensemble_config).names
+    check_known("ensemble: paper", wanted, known)
+    return [named(layout, name) for name in dict.fromkeys(wanted or known)]
 
 
 def run(layout: Layout, how: How, wanted: Sequence[str] = (), n_settings: int | None = None) -> None:
@@ -186,9 +168,10 @@ def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
 
     Returns lines for the terminal.
     """
+    name = work.ensemble.name
     whole = n_settings is None or n_settings >= work.ensemble.plan.settings
     folder = layout.ensembles if whole else layout.ensemble_shards
-    written = ensemble_table.paths(folder, work.name)
+    written = ensemble_table.paths(folder, name)
     lines = []
     if not whole or ensemble_table.stale(folder, work.ensemble):
         found = ensemble_table.gather(layout, work.ensemble, work.members)
@@ -196,11 +179,9 @@ def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
         if whole:
             checksums.update(layout.data, written)
         refused = found.settings[found.settings["refused"] != ""]
-        lines += [
-            f"refused    {work.name} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()
-        ]
-        lines += [f"refused    {work.name}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
+        lines += [f"refused    {name} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()]
+        lines += [f"refused    {name}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
     fresh = {path for member in work.ensemble.members() for path in ensemble_table.member_files(layout, member)}
-    shards.discard_others(layout.ensemble_shards / work.name, fresh)
+    shards.discard_others(layout.ensemble_shards / name, fresh)
     size_mb = sum(path.stat().st_size for path in written) / 1e6
     return [*lines, f"written    {written[0].relative_to(layout.root)}  {len(work.members)} settings, {size_mb:.2f} MB"]

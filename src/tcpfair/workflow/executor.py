@@ -16,10 +16,10 @@ import importlib
 import json
 import math
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import chain, groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,7 +111,7 @@ def pieces(expected_s: float, piece_s: float, most: int) -> int:
 
 
 def cut(campaign: Campaign) -> list[list[Item]]:
-    """The missing items as jobs of about the same length, each of one group, the longest items first."""
+    """The missing items as jobs of about the same length, each of one group, in order of the groups; the longest items first."""
     groups: dict[str, list[Item]] = {}
     for item in sorted(campaign.todo, key=lambda item: -item.expected_s):
         groups.setdefault(item.group, []).append(item)
@@ -153,19 +153,20 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
     """Write the jobs to a file, which they and Snakemake's rules read, and run them."""
     from tcpfair.workflow import run as runs
 
-    n_parts = Counter(own[0].group for own in jobs)
-    numbers: Counter[str] = Counter()
-    listed = {}
-    for own in jobs:
-        group, expected_s = own[0].group, sum(item.expected_s for item in own)
-        numbers[group] += 1
-        listed[own[-1].name] = {
-            "group": group,
-            "part": f"{numbers[group]}-of-{n_parts[group]}",
-            "items": [[item.name, item.n_runs] for item in own],
-            "priority": round(expected_s),
-            "runtime_min": costs.runtime_min(expected_s),
-        }
+    listed, groups = {}, {}
+    for group, of_group in groupby(jobs, key=lambda own: own[0].group):
+        parts = list(of_group)
+        for number, own in enumerate(parts, start=1):
+            expected_s = sum(item.expected_s for item in own)
+            listed[own[-1].name] = {
+                "group": group,
+                "part": f"{number}-of-{len(parts)}",
+                "items": [[item.name, item.n_runs] for item in own],
+                "priority": round(expected_s),
+                "runtime_min": costs.runtime_min(expected_s),
+            }
+        items = list(chain.from_iterable(parts))
+        groups[group] = Group(sum(item.expected_s for item in items), len(parts), sum(item.n_runs for item in items))
     file = campaign.folder / "campaign.json"
     given = {
         "kind": campaign.kind,
@@ -178,14 +179,8 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
         "jobs": listed,
     }
     write_whole(file, json.dumps(given) + "\n")
-    items = [item for own in jobs for item in own]
-    groups = {}
-    for name, n_jobs in n_parts.items():
-        own = [item for item in items if item.group == name]
-        groups[name] = Group(sum(item.expected_s for item in own), n_jobs, sum(item.n_runs for item in own))
-    state = State(groups, places)
     arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
-    runs.snakemake(layout.root, arguments, state, how.cores, how.profile, campaign.folder)
+    runs.snakemake(layout.root, arguments, State(groups, places), how.cores, how.profile, campaign.folder)
 
 
 def _failure(layout: Layout, campaign: Campaign, jobs: list[list[Item]], failed: list[Item], n_all: int) -> str:
@@ -226,8 +221,7 @@ def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], No
     items, label = of_job["items"], f"{of_job['group']} {of_job['part']}"
     progress = progress or teller(of_job["group"], of_job["part"])
     make_one = importlib.import_module(f"tcpfair.workflow.{given['kind']}").maker(layout, given["asked"])
-    made, done, of, error = [], 0, sum(n for _, n in items), None
-    n_made = 0
+    made, n_made, done, of, error = [], 0, 0, sum(n for _, n in items), None
     for name, n in items:
         progress(done, of)
         error = None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from tcpfair import cc, sources
-from tcpfair.files import checksums, costs
+from tcpfair.files import checksums
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
@@ -134,10 +134,8 @@ def holds_bits(layout: Layout, cores: int = 1) -> Sampled:
     chosen = sorted(set(shortest.values()))
     if not chosen:
         return Sampled([], set(), set())
-    expected_s = sum(run.pkts for run in chosen) / costs.PLANNED_PKTS_PER_S / cores
-    executor.say(
-        f"same bits? comparing {len(chosen)} shipped runs, because the simulator changed: about {costs.duration_text(expected_s)}"
-    )
+    takes = again.about(chosen, cores)
+    executor.say(f"same bits? comparing {len(chosen)} shipped runs, because the simulator changed: about {takes}")
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))
     executor.say(f"same bits  {len(chosen) - len(differ)} of {len(chosen)} runs, in {time.monotonic() - began_s:.0f} s")

@@ -13,10 +13,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -74,65 +72,50 @@ def _shards(layout: Layout, study: Study) -> Path:
     return layout.study(study.name) / "shards"
 
 
-def _shard(layout: Layout, study: Study, first: int, end: int) -> Path:
-    return _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
-
-
 def _traces(layout: Layout, study: Study) -> Path:
     return layout.study(study.name) / "traces"
+
+
+def part_of(study: Study) -> str:
+    """The digest at the end of the names of a study's shards."""
+    return outputs.part(study.made_from)
+
+
+def _shard(layout: Layout, study: Study, name: str) -> Path:
+    """The shard of the slice of a name."""
+    return _shards(layout, study) / f"{name}-{part_of(study)}{shards.SUFFIX}"
 
 
 # --- The plan ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Work:
-    """The work for a study: its slices (first run, end), and the packets that full links would carry in each."""
+def _name(first: int, end: int) -> str:
+    """The name of the slice of the runs from ``first`` to before ``end``."""
+    return f"{first:09d}_{end:09d}"
+
+
+class Work(NamedTuple):
+    """The work for a study: its slices (first run, end) with an item for each, packets of full links, share of invalid runs."""
 
     study: Study
     slices: list[tuple[int, int]]
-    slice_pkts: list[float]
-    n_left: list[int]  # runs to simulate in each slice
-    pkts_per_s: float
-    n_refused: int = 0  # of the runs that were expanded for the plan
-    n_tried: int = 0
-
-    @cached_property
-    def items(self) -> list[Item]:
-        """All slices."""
-        made_from = part_of(self.study)
-        found = []
-        for (first, end), pkts, n_left in zip(self.slices, self.slice_pkts, self.n_left, strict=True):
-            expected_s = n_left / (end - first) * pkts / self.pkts_per_s + n_left * _RUN_S
-            found.append(Item(f"{self.study.name}/shards/{_slice_name(first, end)}-{made_from}", expected_s, n_left))
-        return found
+    items: list[Item]
+    pkts: float
+    refused: float
 
     @property
     def lines(self) -> list[str]:
         """The work as lines for the terminal."""
-        study, n_left = self.study, sum(self.n_left)
+        study, n_left = self.study, sum(item.n_runs for item in self.items)
         points = f"{study.n_points:,} points of {', '.join(study.axes) or 'no axis'}"
         expected_s = sum(item.expected_s for item in self.items)
         todo = f"{n_left:,} runs to simulate, {costs.duration_text(expected_s)} of one core"
-        pkts = sum(self.slice_pkts)
         found = [
-            f"study      {study.name}: {points}, {study.file.replicates} runs each, {pkts / 1e6:,.0f} M packets",
+            f"study      {study.name}: {points}, {study.file.replicates} runs each, {self.pkts / 1e6:,.0f} M packets",
             f"study      {todo if n_left else 'all runs are finished'}",
         ]
-        if self.n_refused:
-            found.append(
-                f"refused    about {self.n_refused / self.n_tried:.1%} of the points: their values are invalid"
-            )
-        return found
-
-
-def part_of(study: Study) -> str:
-    """The digest at the end of the names of a study's shards."""
-    return outputs.part(dict(study.made_from))
-
-
-def _slice_name(first: int, end: int) -> str:
-    return f"{first:09d}_{end:09d}"
+        refused = f"refused    about {self.refused:.1%} of the points: their values are invalid"
+        return [*found, refused] if self.refused else found
 
 
 def plan(layout: Layout, study: Study) -> Work:
@@ -155,25 +138,29 @@ def plan(layout: Layout, study: Study) -> Work:
     slices = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
     measured = [cost for cost in costs.read(layout) if cost.pkts]
     own = [cost for cost in measured if (cost.step, cost.item) == (STEP, study.name)] or measured
-    rate = costs.expected_pkts_per_s(own)
+    pkts_per_s = costs.expected_pkts_per_s(own)
     slice_pkts = np.diff(np.interp(cuts, edges, pkts)).tolist()
-    return Work(study, slices, slice_pkts, _left(layout, study, slices), rate, n_refused, len(some))
+    items = []
+    for (first, end), own_pkts, n_left in zip(slices, slice_pkts, _left(layout, study, slices), strict=True):
+        expected_s = n_left / (end - first) * own_pkts / pkts_per_s + n_left * _RUN_S
+        items.append(Item(f"{study.name}/shards/{_name(first, end)}-{part_of(study)}", expected_s, n_left))
+    return Work(study, slices, items, pkts[-1], n_refused / len(some))
 
 
 def is_up_to_date(layout: Layout, study: Study) -> bool:
     """Whether the table of metrics exists and has the current inputs."""
-    return shards.about(metrics_file(layout, study)).get("made_from") == dict(study.made_from)
+    return shards.about(metrics_file(layout, study)).get("made_from") == study.made_from
 
 
 def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[int]:
-    """The number of runs to simulate in each slice."""
+    """The number of runs to simulate of each slice."""
     if is_up_to_date(layout, study):
         return [0] * len(slices)
     table = _earlier(layout, study)
     earlier = set(table["key"].to_pylist()) if table else set()
     found = []
     for first, end in slices:
-        is_finished = _shard(layout, study, first, end).is_file()
+        is_finished = _shard(layout, study, _name(first, end)).is_file()
         n_known = sum(spec.key in earlier for spec in _possible(study, first, end)) if earlier else 0
         found.append(0 if is_finished else end - first - n_known)
     return found
@@ -214,7 +201,7 @@ def maker(layout: Layout, asked: Mapping[str, Any]) -> Callable[[str], Made]:
     def make(name: str) -> Made:
         own, made_from = name.rpartition("/")[2].split("-")
         if made_from != part_of(study):
-            raise InputError("the code was edited during the run; start it again")
+            raise InputError(executor.EDITED)
         first, _, end = own.partition("_")
         return make_slice(layout, study, int(first), int(end), earlier)
 
@@ -250,11 +237,11 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
         names = names or list(found)
         rows.append((run, key, why, found))
     if traces:
-        _write_trace(layout, study, traces, _slice_name(first, end))
+        _write_trace(layout, study, traces, _name(first, end))
     values = {name: np.array([found.get(name, np.nan) for *_, found in rows], dtype=float) for name in names}
     runs, keys, refused, _ = zip(*rows, strict=True)
-    about = {"metrics": names, "made_from": dict(study.made_from)}
-    path = _shard(layout, study, first, end)
+    about = {"metrics": names, "made_from": study.made_from}
+    path = _shard(layout, study, _name(first, end))
     shards.write(path, pa.table({"run": runs, "key": keys, "refused": refused, **values}), about)
     return Made(pkts, engine_s)
 
@@ -300,7 +287,7 @@ def run(layout: Layout, study: Study, how: How) -> None:
         _tidy(layout, work)
     for line in _summarise(layout, study):
         executor.say(line)
-    if sum(work.n_left):
+    if any(item.n_runs for item in work.items):
         executor.say(_time_text(layout, study, time.monotonic() - began_s))
 
 
@@ -334,7 +321,7 @@ def _try(study: Study) -> None:
 def _gather(layout: Layout, work: Work) -> None:
     """Write the table of metrics, a row for each run in order."""
     study = work.study
-    found = [shards.read(_shard(layout, study, *own)) for own in work.slices]
+    found = [shards.read(_shard(layout, study, _name(*own))) for own in work.slices]
     names = next((about["metrics"] for _, about in found if about["metrics"]), [])
     for (first, _), (_, about) in zip(work.slices, found, strict=True):
         if about["metrics"] not in (names, []):
@@ -347,14 +334,14 @@ def _gather(layout: Layout, work: Work) -> None:
         for name in names
     }
     table = pa.table({**_design(study), "key": keys, "refused": refused, **values})
-    about = {"metrics": names, "study": study.file.model_dump(mode="json"), "made_from": dict(study.made_from)}
+    about = {"metrics": names, "study": study.file.model_dump(mode="json"), "made_from": study.made_from}
     shards.write(metrics_file(layout, study), table, about)
 
 
 def _tidy(layout: Layout, work: Work) -> None:
     """Remove shards, which are in the table of metrics now, and traces of other slices."""
     study = work.study
-    own = {_slice_name(*own) for own in work.slices}
+    own = {_name(*each) for each in work.slices}
     for old in _traces(layout, study).glob("*"):
         if old.name not in own or not study.file.keep_traces:
             shutil.rmtree(old, ignore_errors=True)
@@ -387,7 +374,7 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
     path = metrics_file(layout, study)
     svg, png, csv = figure_files(layout, study)
     made_from = [
-        dict(study.made_from),
+        study.made_from,
         study.file.figure.model_dump(),
         code.of_rooms("exhibits/study.py", "exhibits/style.py"),
     ]

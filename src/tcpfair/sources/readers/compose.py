@@ -82,7 +82,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
         polls=of_flows(
             (flow.windows.assign(t_s=flow.windows["t_s"] - flow.start_s) for flow in flows),
             starts_s,
-            [name for name, *_ in SCHEMA[POLLS]],
+            list(SCHEMA[POLLS]),
         ),
         provenance={
             **provenance(name, observed.backend, {flow.origin for flow in flows}),
