@@ -550,4 +550,3 @@ def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
         yield f"rtt: {rtts.max():.0f} us is above max_rtt {most} us of end.streams"
     if 0 < most_cwnd < largest:
         yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {most_cwnd} of end.streams"
-
