@@ -31,15 +31,14 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
             "window_s": experiment.window_s.value if experiment.window_s else None,
             "weights": experiment.weights.model_dump() if experiment.weights else None,
             "measures": experiment.measures,
-            "grid": {axis: values.value for axis, values in experiment.grid.items()},
-            **_runs(paper, name),
+            **runs_of(paper, name),
             "printed": printed.get(name, []),
         }
         for name, experiment in paper.experiments.items()
     }
 
 
-def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
+def runs_of(paper: PaperConfig, name: str) -> dict[str, Any]:
     """Seeds and scenarios of an experiment: ``shared`` fields, and of each point in ``points`` its own."""
     experiment = paper.experiments[name]
     jolt = {what: setting.value for what, setting in experiment.perturb.items()}
@@ -52,6 +51,7 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
     return {
         "seeds_of": seeds_of,
+        "grid": {axis: values.value for axis, values in experiment.grid.items()},
         "texts": {axis: [str(value) for value in values.value] for axis, values in experiment.grid.items()},
         "perturb": {what: jolt[what] for what in ("rtt_rel", "start_s", "access_rel") if what in jolt},
         "orders": orders if jolt.get("order") == "shuffle" else None,
