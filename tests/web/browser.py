@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -22,39 +22,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
 needs_chromium = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
-_STARTS_WITHIN_S = 30.0
 _ANSWERS_WITHIN_S = 300.0
 _LOOKS_EVERY_S = 0.05
-
-
-class Element:
-    """An element of the page."""
-
-    def __init__(self, browser: Browser, reference: str) -> None:
-        self._browser, self.reference = browser, reference
-
-    def _ask(self, what: str, values: dict | None = None) -> Any:
-        return self._browser.ask(f"/element/{self.reference}/{what}", values)
-
-    def click(self) -> None:
-        self._ask("click", {})
-
-    def type(self, text: str) -> None:
-        """Keys as a person presses them; arrows are ``ARROW_RIGHT`` and its like."""
-        self._ask("value", {"text": text})
-
-    @property
-    def text(self) -> str:
-        return self._ask("text")
-
-    @property
-    def name(self) -> str:
-        """What it is called by programs that read a page aloud."""
-        return self._ask("computedlabel")
-
-    @property
-    def role(self) -> str:
-        return self._ask("computedrole")
 
 
 ARROW_RIGHT, ARROW_LEFT, ARROW_DOWN, ENTER, TAB = "\ue014", "\ue012", "\ue015", "\ue007", "\ue004"
@@ -101,10 +70,10 @@ class Browser(Window):
         self._session = f"/session/{answer['sessionId']}"
         self.ask("/timeouts", {"script": int(1000 * _ANSWERS_WITHIN_S)})
 
-    def _send(self, path: str, values: dict | None) -> Any:
+    def _send(self, path: str, values: dict | None, method: str | None = None) -> Any:
         data = None if values is None else json.dumps(values).encode()
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self._address}{path}", data, headers)
+        request = urllib.request.Request(f"{self._address}{path}", data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=_ANSWERS_WITHIN_S) as answer:
                 return json.load(answer)["value"]
@@ -119,9 +88,23 @@ class Browser(Window):
     def open(self, page: Path) -> None:
         self.ask("/url", {"url": page.resolve().as_uri()})
 
-    def find(self, css: str) -> Element:
-        """The first element that fits; AssertionError when there is none."""
-        return Element(self, self.ask("/element", {"using": "css selector", "value": css})[_ELEMENT])
+    def _find(self, css: str) -> str:
+        """The address of the first element that fits; AssertionError when there is none."""
+        return f"/element/{self.ask('/element', {'using': 'css selector', 'value': css})[_ELEMENT]}"
+
+    def click(self, css: str) -> None:
+        self.ask(f"{self._find(css)}/click", {})
+
+    def type(self, css: str, keys: str) -> None:
+        """Keys as a person presses them; arrows are ``ARROW_RIGHT`` and its like."""
+        self.ask(f"{self._find(css)}/value", {"text": keys})
+
+    def text(self, css: str) -> str:
+        return self.ask(f"{self._find(css)}/text")
+
+    def focused_name(self) -> str:
+        """What the element with the focus is called by programs that read a page aloud."""
+        return self.ask(f"/element/{self.ask('/element/active')[_ELEMENT]}/computedlabel")
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value that ``script`` returns."""
@@ -130,10 +113,6 @@ class Browser(Window):
     def act(self, source: dict) -> None:
         """The actions of one input source."""
         self.ask("/actions", {"actions": [source]})
-
-    @property
-    def focused(self) -> Element:
-        return Element(self, self.ask("/element/active")[_ELEMENT])
 
     def before_pages(self, script: str) -> None:
         """Run ``script`` in every page that is opened from now on, before its own."""
@@ -168,32 +147,23 @@ class Browser(Window):
         path.write_bytes(base64.b64decode(self.ask("/screenshot")))
 
     def close(self) -> None:
-        request = urllib.request.Request(f"{self._address}{self._session}", method="DELETE")
-        urllib.request.urlopen(request, timeout=60).close()
+        self._send(self._session, None, "DELETE")
 
 
 @contextmanager
-def driven(width_px: int = 1440, height_px: int = 1000) -> Iterator[Browser]:
-    """A browser with a driver of its own, both gone afterwards."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def driven(width_px: int = 1440, height_px: int = 1000, *, is_quiet: bool = True) -> Iterator[Browser]:
+    """A browser with a driver of its own, both gone afterwards. A quiet page complains of nothing in the meantime."""
     assert CHROMEDRIVER
-    with subprocess.Popen([CHROMEDRIVER, f"--port={port}", "--log-level=OFF"], stdout=subprocess.DEVNULL) as driver:
+    command = [CHROMEDRIVER, "--port=0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
         try:
-            address = f"http://127.0.0.1:{port}"
-            until(lambda: _listens(address), _STARTS_WITHIN_S, "chromedriver does not listen")
-            browser = Browser(address, width_px, height_px)
+            lines = (re.search(r"started successfully on port (\d+)", line) for line in driver.stdout)
+            port = next(filter(None, lines))[1]
+            browser = Browser(f"http://127.0.0.1:{port}", width_px, height_px)
             try:
                 yield browser
+                assert not is_quiet or browser.complaints() == []
             finally:
                 browser.close()
         finally:
             driver.terminate()
-
-
-def _listens(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/status", timeout=5) as answer:
-            return json.load(answer)["value"]["ready"]
-    except (urllib.error.URLError, ConnectionError):
-        return False

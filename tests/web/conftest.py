@@ -49,9 +49,8 @@ def browser(lab):
         browser.open(lab)
         browser.wait(READY)
         yield browser
-        # whatever was done: nothing was asked of anybody, and nobody complained
+        # whatever was done, nothing was asked of anybody
         assert set(browser.requested()) <= {lab.resolve().as_uri()}
-        assert browser.complaints() == []
 
 
 @pytest.fixture(scope="session")

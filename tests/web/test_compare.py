@@ -37,7 +37,7 @@ def test_fields_and_values_that_differ():
 @needs_chromium
 def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     before = browser.run(SHOWN)
-    browser.find("[data-key=compare]").click()
+    browser.click("[data-key=compare]")
     assert "A and B are equal" in browser.run(DIFFERS)
     browser.wait("return document.body.dataset.digestB === arguments[0]", before)
     browser.run(TYPE, "buffer", "100")
@@ -79,6 +79,6 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
         assert other.run("return tcpfair.lab.sides().map((side) => side.result.digest)") == kept
         assert other.run(DIFFERS) == browser.run(DIFFERS)
     # the end of the comparison leaves A
-    browser.find("[data-key=compare]").click()
+    browser.click("[data-key=compare]")
     assert browser.run(DIFFERS) == "" and browser.run(SHOWN) == before
     assert at_rest(browser, "") == before

@@ -102,7 +102,7 @@ def test_in_jupyterlab_the_frames_show_the_digests_of_the_library(checkout, tmp_
     ]
     content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     content.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    with served(checkout, "--expose-app-in-browser") as (server, address), driven(1440, 900) as browser:
+    with served(checkout, "--expose-app-in-browser") as (server, address), driven(1440, 900, is_quiet=False) as browser:
         assert save(content, "try.ipynb", server, address) in (200, 201)
         browser.ask("/url", {"url": f"{address}/lab/tree/try.ipynb?token=t"})
         browser.wait("return globalThis.jupyterapp?.commands.hasCommand('notebook:run-all-cells')")

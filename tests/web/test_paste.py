@@ -193,7 +193,7 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
         "return document.getElementById('recorded').textContent.startsWith('Dotted: reno.json, a stream of iperf3, as the')"
     )
     assert browser.run(lines) == 3
-    browser.find("#recorded button").click()
+    browser.click("#recorded button")
     assert browser.run(lines) == 2
     browser.run(drop, POLLS, "ss.log")
     browser.wait(
@@ -201,7 +201,7 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     )
     assert browser.run(lines) == 3
     assert browser.run(lines.replace("throughput", "cwnd")) == 3
-    browser.find("#recorded button").click()
+    browser.click("#recorded button")
     browser.run(drop, '{"intervals": [], "error": "unable to connect"}', "none.json")
     browser.wait(
         "return document.getElementById('said').textContent === 'none.json: iperf3 reports an error: unable to connect.'"
