@@ -32,7 +32,7 @@ tcpfair.picker = (() => {
 
     function build() {
       const { preset } = lab.side();
-      const examples = Object.keys(tcpfair.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
+      const examples = Object.keys(tcpfair.schema.examples).map((name) => `${EXAMPLE}${name}`);
       const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, `${paper}: ${about[paper].cite}`]), ...examples];
       const parts = [
         pick("Paper", papers, () => preset?.paper ?? "", (paper) => {
@@ -81,9 +81,9 @@ tcpfair.picker = (() => {
       const names = Object.entries(experiments).map(([name, each]) => [name, `${name}: ${each.title}`]);
       const load = (change) => lab.load({ ...preset, ...change });
       const axes = Object.entries(experiment.grid).map(([axis, values]) =>
-        pick(AXES[axis] || axis, values.map((value) => [value, String(value)]), () => held(axis), (value) => load({ point: { ...preset.point, [axis]: value } })),
+        pick(AXES[axis] || axis, values, () => held(axis), (value) => load({ point: { ...preset.point, [axis]: value } })),
       );
-      const replicates = Array.from({ length: experiment.replicates }, (_, k) => [k, String(k)]);
+      const replicates = [...Array(experiment.replicates).keys()];
       return [
         pick("Experiment", names, () => preset.experiment, (name) => load({ experiment: name, point: nearPoint(experiments[name], preset.point), replicate: 0 }), true),
         ...axes,
@@ -96,8 +96,7 @@ tcpfair.picker = (() => {
     function axis(name) {
       const { preset } = lab.side();
       const values = preset && presets[preset.paper][preset.experiment].grid[name];
-      const options = values?.map((value) => [value, String(value)]);
-      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options, get: () => held(name), set: (value) => lab.move(name, value) }));
+      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options: values, get: () => held(name), set: (value) => lab.move(name, value) }));
     }
 
     /** The point of another grid that has as much as it can of this one. */
