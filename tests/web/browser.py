@@ -85,8 +85,9 @@ class Browser(Window):
         """What WebDriver answers; with ``values`` a POST, else a GET."""
         return self._send(f"{self._session}{path}", values)
 
-    def open(self, page: Path) -> None:
-        self.ask("/url", {"url": page.resolve().as_uri()})
+    def open(self, page: Path, more: str = "") -> None:
+        """``more`` is the end of the address, such as ``#tour=cubic/2``."""
+        self.ask("/url", {"url": page.resolve().as_uri() + more})
 
     def _find(self, css: str) -> str:
         """The address of the first element that fits; AssertionError when there is none."""
@@ -114,20 +115,21 @@ class Browser(Window):
         """The actions of one input source."""
         self.ask("/actions", {"actions": [source]})
 
+    def _devtools(self, command: str, **parameters: Any) -> None:
+        self.ask("/goog/cdp/execute", {"cmd": command, "params": parameters})
+
     def before_pages(self, script: str) -> None:
         """Run ``script`` in every page that is opened from now on, before its own."""
-        values = {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": script}}
-        self.ask("/goog/cdp/execute", values)
+        self._devtools("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def scheme(self, name: str) -> None:
         """As if the reader had asked for ``light`` or ``dark`` pages."""
-        features = [{"name": "prefers-color-scheme", "value": name}]
-        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
+        self._devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def resize(self, width_px: int, height_px: int) -> None:
         """The size of the page itself, which a window may not go down to."""
         size = {"width": width_px, "height": height_px, "deviceScaleFactor": 1, "mobile": False}
-        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+        self._devtools("Emulation.setDeviceMetricsOverride", **size)
 
     def log(self, kind: str) -> list[dict]:
         """Entries since the last call: ``browser`` (the console) or ``performance`` (what Chromium's network did)."""

@@ -73,7 +73,7 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     )
     kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
     with driven() as other:
-        other.ask("/url", {"url": lab.resolve().as_uri() + link})
+        other.open(lab, link)
         other.wait(READY)
         other.wait("return !tcpfair.lab.busy()")
         assert other.run("return tcpfair.lab.sides().map((side) => side.result.digest)") == kept

@@ -69,8 +69,7 @@ def test_a_table_is_sorted_and_searched(browser, paper):
 
 
 def test_an_address_chooses_the_rows_of_a_table(browser, paper):
-    claims = paper.with_name("claims.html").resolve().as_uri()
-    browser.ask("/url", {"url": f"{claims}?paper=ogura&verdict=by+construction#all-claims"})
+    browser.open(paper.with_name("claims.html"), "?paper=ogura&verdict=by+construction#all-claims")
     rows = "[...document.querySelectorAll('#all-claims tbody tr')].filter((row) => !row.hidden)"
     shown = browser.run(f"return {rows}.map((row) => [row.dataset.paper, row.dataset.verdict].join(', '))")
     assert set(shown) == {"ogura, by construction"}

@@ -169,7 +169,7 @@ def test_a_link_brings_back_what_is_looked_at(browser, lab):
         "return arguments[0].every((part) => location.hash.includes(part)) && location.hash", list(parts)
     )
     with driven() as other:
-        other.ask("/url", {"url": lab.resolve().as_uri() + link})
+        other.open(lab, link)
         other.wait("return document.body.dataset.ready && tcpfair.lab.sides()[0].seeds && !tcpfair.lab.busy()")
         assert (
             other.run("return document.querySelector('.tour h2').textContent") == "A gain that compensates for the RTT"
@@ -245,7 +245,7 @@ def test_a_drag_shows_pictures(browser, preset):
 
 def test_an_embedded_page_is_the_picture_and_its_settings(lab):
     with driven() as browser:
-        browser.ask("/url", {"url": f"{lab.resolve().as_uri()}?embed#tour=cubic/2"})
+        browser.open(lab, "?embed#tour=cubic/2")
         browser.wait(READY)
         seen = "return [...document.querySelectorAll(arguments[0])].map((node) => node.checkVisibility())"
         assert browser.run(seen, "header, footer") == [False, False]
