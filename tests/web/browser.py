@@ -8,10 +8,10 @@ import re
 import shutil
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,8 @@ class Window:
 class Browser(Window):
     """A session of one window."""
 
-    def __init__(self, address: str, width_px: int, height_px: int) -> None:
-        self._address = address
+    def __init__(self, port: int, width_px: int, height_px: int) -> None:
+        self._port = port
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width_px},{height_px}"]
         flags += ["--disable-background-networking", "--disable-component-update", "--no-first-run"]
         asked = {
@@ -66,24 +66,21 @@ class Browser(Window):
             "goog:chromeOptions": {"binary": CHROMIUM, "args": flags},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        answer = self._send("/session", {"capabilities": {"alwaysMatch": asked}})
+        answer = self._send("POST", "/session", {"capabilities": {"alwaysMatch": asked}})
         self._session = f"/session/{answer['sessionId']}"
         self.ask("/timeouts", {"script": int(1000 * _ANSWERS_WITHIN_S)})
 
-    def _send(self, path: str, values: dict | None, method: str | None = None) -> Any:
-        data = None if values is None else json.dumps(values).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self._address}{path}", data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=_ANSWERS_WITHIN_S) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            complaint = json.load(error)["value"]
-            raise AssertionError(f"{path}: {complaint['error']}: {complaint['message'].splitlines()[0]}") from None
+    def _send(self, method: str, path: str, values: dict | None = None) -> Any:
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=_ANSWERS_WITHIN_S)
+        connection.request(method, path, json.dumps(values))
+        with connection.getresponse() as answer:
+            found = json.load(answer)["value"]
+        assert answer.status == HTTPStatus.OK, f"{path}: {found['error']}: {found['message'].splitlines()[0]}"
+        return found
 
     def ask(self, path: str, values: dict | None = None) -> Any:
         """What WebDriver answers; with ``values`` a POST, else a GET."""
-        return self._send(f"{self._session}{path}", values)
+        return self._send("GET" if values is None else "POST", f"{self._session}{path}", values)
 
     def open(self, page: Path, more: str = "") -> None:
         """``more`` is the end of the address, such as ``#tour=cubic/2``."""
@@ -149,7 +146,7 @@ class Browser(Window):
         path.write_bytes(base64.b64decode(self.ask("/screenshot")))
 
     def close(self) -> None:
-        self._send(self._session, None, "DELETE")
+        self._send("DELETE", self._session)
 
 
 @contextmanager
@@ -160,8 +157,7 @@ def driven(width_px: int = 1440, height_px: int = 1000, *, is_quiet: bool = True
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
         try:
             lines = (re.search(r"started successfully on port (\d+)", line) for line in driver.stdout)
-            port = next(filter(None, lines))[1]
-            browser = Browser(f"http://127.0.0.1:{port}", width_px, height_px)
+            browser = Browser(int(next(filter(None, lines))[1]), width_px, height_px)
             try:
                 yield browser
                 assert not is_quiet or browser.complaints() == []

@@ -256,8 +256,8 @@
   /** Redraws what shows the progress of a run. */
   function drawPart() {
     plots.show(inSight());
-    drawStrip();
     drawState();
+    drawStrip();
   }
 
   function drawStrip() {
@@ -267,13 +267,11 @@
   }
 
   function draw() {
-    plots.show(inSight());
-    drawState();
-    drawStrip();
+    drawPart();
     perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
     renew(byId("tiles"), ready().length ? tcpfair.results.tiles(ready()) : "");
     drawFlows();
-    drawReferences();
+    perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
     tcpfair.tours.refresh();
     perSide(byId("print"), tcpfair.results.printTable);
     drawOpenTab();
@@ -281,7 +279,6 @@
   }
 
   const drawFlows = () => perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
-  const drawReferences = () => perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
 
   const drawAtCursor = inFrame(() => ready().length && (drawFlows(), drawStrip()));
 

@@ -7,7 +7,7 @@
 
 tcpfair.presets = (() => {
   const m = tcpfair.measures;
-  const { copy } = tcpfair.scenarios;
+  const { copy, packetsKey } = tcpfair.scenarios;
   const SAMPLES_DRAWN = 1200; // at least about this number, if the paper's own sampling is coarser
   const LEAST_SAMPLE_S = 0.01;
 
@@ -80,12 +80,11 @@ tcpfair.presets = (() => {
     return load({ paper, experiment, point, replicate: Number(replicate) });
   }
 
-  /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */
-  function isUnchanged(side) {
-    if (!side.preset) return false;
-    const own = runOf(side.preset);
-    const key = (scenario) => tcpfair.scenarios.packetsKey(scenario);
-    return own.seed === side.seed && key(own.scenario) === key(side.scenario);
+  /** Whether what was simulated still is the run of its preset, whatever is recorded of it. */
+  function isUnchanged({ preset, scenario, seed }) {
+    if (!preset) return false;
+    const own = runOf(preset);
+    return own.seed === seed && packetsKey(own.scenario) === packetsKey(scenario);
   }
 
   // --- Published numbers --------------------------------------------------------------------------------------------

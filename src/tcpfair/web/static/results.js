@@ -164,7 +164,7 @@ tcpfair.results = (() => {
     if (!numbers.length) return null;
     const analysis = side.of.measuring.analysis;
     const seeds = (side.seeds?.runs || []).map((each) => each.measures);
-    const changed = !tcpfair.presets.isUnchanged({ ...side, ...side.of });
+    const changed = !tcpfair.presets.isUnchanged(side.of);
     const row = (number) => {
       const scatter = tcpfair.presets.SCATTER[number.runs];
       const live = scatter ? null : tcpfair.presets.liveValue(number, [side.measures], analysis);

@@ -156,11 +156,10 @@ tcpfair.runs = (() => {
       const { scenario, preset, measuring, seed } = side.of;
       if (side.run.flows.length < 2) return [];
       const source = preset && tcpfair.presets.experimentOf(preset).weights;
-      const inPrint = source && tcpfair.presets.isUnchanged({ ...side, ...side.of });
+      const inPrint = source && tcpfair.presets.isUnchanged(side.of);
       const count = Math.round(measuring.selfRuns);
-      return side.run.flows.map((flow) => {
-        return Array.from({ length: count }, (_, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k)));
-      });
+      const planned = (flow, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k));
+      return side.run.flows.map((flow) => Array.from({ length: count }, (_, k) => planned(flow, k)));
     }
 
     /** The paper's own self-run at the same point of the grid. Its flows are in order of their starts. */
@@ -224,7 +223,7 @@ tcpfair.runs = (() => {
     /** The scenario and seed of further runs: the paper's replicates, or the same scenario with the next seeds. */
     function repeated(side, k) {
       const { scenario, seed, preset } = side.of;
-      if (preset && tcpfair.presets.isUnchanged({ ...side, ...side.of })) {
+      if (preset && tcpfair.presets.isUnchanged(side.of)) {
         const own = tcpfair.presets.runOf({ ...preset, replicate: k });
         return { scenario: { ...own.scenario, sample_s: scenario.sample_s }, seed: own.seed, name: `replicate ${k}` };
       }
