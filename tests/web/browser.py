@@ -72,7 +72,7 @@ class Browser(Window):
 
     def _send(self, method: str, path: str, values: dict | None = None) -> Any:
         connection = HTTPConnection("127.0.0.1", self._port, timeout=_ANSWERS_WITHIN_S)
-        connection.request(method, path, json.dumps(values))
+        connection.request(method, path, None if values is None else json.dumps(values))
         with connection.getresponse() as answer:
             found = json.load(answer)["value"]
         assert answer.status == HTTPStatus.OK, f"{path}: {found['error']}: {found['message'].splitlines()[0]}"
@@ -153,8 +153,8 @@ class Browser(Window):
 def driven(width_px: int = 1440, height_px: int = 1000, *, is_quiet: bool = True) -> Iterator[Browser]:
     """A browser with a driver of its own, both gone afterwards. A quiet page complains of nothing in the meantime."""
     assert CHROMEDRIVER
-    command = [CHROMEDRIVER, "--port=0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([CHROMEDRIVER, "--port=0"], **pipes, text=True) as driver:
         try:
             lines = (re.search(r"started successfully on port (\d+)", line) for line in driver.stdout)
             browser = Browser(int(next(filter(None, lines))[1]), width_px, height_px)
