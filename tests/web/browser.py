@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
-import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -22,39 +22,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
 needs_chromium = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
-_STARTS_WITHIN_S = 30.0
 _ANSWERS_WITHIN_S = 300.0
 _LOOKS_EVERY_S = 0.05
-
-
-class Element:
-    """An element of the page."""
-
-    def __init__(self, browser: Browser, reference: str) -> None:
-        self._browser, self.reference = browser, reference
-
-    def _ask(self, what: str, values: dict | None = None) -> Any:
-        return self._browser.ask(f"/element/{self.reference}/{what}", values)
-
-    def click(self) -> None:
-        self._ask("click", {})
-
-    def type(self, text: str) -> None:
-        """Keys as a person presses them; arrows are ``ARROW_RIGHT`` and its like."""
-        self._ask("value", {"text": text})
-
-    @property
-    def text(self) -> str:
-        return self._ask("text")
-
-    @property
-    def name(self) -> str:
-        """What it is called by programs that read a page aloud."""
-        return self._ask("computedlabel")
-
-    @property
-    def role(self) -> str:
-        return self._ask("computedrole")
 
 
 ARROW_RIGHT, ARROW_LEFT, ARROW_DOWN, ENTER, TAB = "\ue014", "\ue012", "\ue015", "\ue007", "\ue004"
@@ -88,8 +57,8 @@ class Window:
 class Browser(Window):
     """A session of one window."""
 
-    def __init__(self, address: str, width_px: int, height_px: int) -> None:
-        self._address = address
+    def __init__(self, port: int, width_px: int, height_px: int) -> None:
+        self._port = port
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width_px},{height_px}"]
         flags += ["--disable-background-networking", "--disable-component-update", "--no-first-run"]
         asked = {
@@ -97,31 +66,43 @@ class Browser(Window):
             "goog:chromeOptions": {"binary": CHROMIUM, "args": flags},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        answer = self._send("/session", {"capabilities": {"alwaysMatch": asked}})
+        answer = self._send("POST", "/session", {"capabilities": {"alwaysMatch": asked}})
         self._session = f"/session/{answer['sessionId']}"
         self.ask("/timeouts", {"script": int(1000 * _ANSWERS_WITHIN_S)})
 
-    def _send(self, path: str, values: dict | None) -> Any:
-        data = None if values is None else json.dumps(values).encode()
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self._address}{path}", data, headers)
-        try:
-            with urllib.request.urlopen(request, timeout=_ANSWERS_WITHIN_S) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            complaint = json.load(error)["value"]
-            raise AssertionError(f"{path}: {complaint['error']}: {complaint['message'].splitlines()[0]}") from None
+    def _send(self, method: str, path: str, values: dict | None = None) -> Any:
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=_ANSWERS_WITHIN_S)
+        connection.request(method, path, None if values is None else json.dumps(values))
+        with connection.getresponse() as answer:
+            found = json.load(answer)["value"]
+        assert answer.status == HTTPStatus.OK, f"{path}: {found['error']}: {found['message'].splitlines()[0]}"
+        return found
 
     def ask(self, path: str, values: dict | None = None) -> Any:
         """What WebDriver answers; with ``values`` a POST, else a GET."""
-        return self._send(f"{self._session}{path}", values)
+        return self._send("GET" if values is None else "POST", f"{self._session}{path}", values)
 
-    def open(self, page: Path) -> None:
-        self.ask("/url", {"url": page.resolve().as_uri()})
+    def open(self, page: Path, more: str = "") -> None:
+        """``more`` is the end of the address, such as ``#tour=cubic/2``."""
+        self.ask("/url", {"url": page.resolve().as_uri() + more})
 
-    def find(self, css: str) -> Element:
-        """The first element that fits; AssertionError when there is none."""
-        return Element(self, self.ask("/element", {"using": "css selector", "value": css})[_ELEMENT])
+    def _find(self, css: str) -> str:
+        """The address of the first element that fits; AssertionError when there is none."""
+        return f"/element/{self.ask('/element', {'using': 'css selector', 'value': css})[_ELEMENT]}"
+
+    def click(self, css: str) -> None:
+        self.ask(f"{self._find(css)}/click", {})
+
+    def type(self, css: str, keys: str) -> None:
+        """Keys as a person presses them; arrows are ``ARROW_RIGHT`` and its like."""
+        self.ask(f"{self._find(css)}/value", {"text": keys})
+
+    def text(self, css: str) -> str:
+        return self.ask(f"{self._find(css)}/text")
+
+    def focused_name(self) -> str:
+        """What the element with the focus is called by programs that read a page aloud."""
+        return self.ask(f"/element/{self.ask('/element/active')[_ELEMENT]}/computedlabel")
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value that ``script`` returns."""
@@ -131,24 +112,21 @@ class Browser(Window):
         """The actions of one input source."""
         self.ask("/actions", {"actions": [source]})
 
-    @property
-    def focused(self) -> Element:
-        return Element(self, self.ask("/element/active")[_ELEMENT])
+    def _devtools(self, command: str, **parameters: Any) -> None:
+        self.ask("/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def before_pages(self, script: str) -> None:
         """Run ``script`` in every page that is opened from now on, before its own."""
-        values = {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": script}}
-        self.ask("/goog/cdp/execute", values)
+        self._devtools("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def scheme(self, name: str) -> None:
         """As if the reader had asked for ``light`` or ``dark`` pages."""
-        features = [{"name": "prefers-color-scheme", "value": name}]
-        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
+        self._devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def resize(self, width_px: int, height_px: int) -> None:
         """The size of the page itself, which a window may not go down to."""
         size = {"width": width_px, "height": height_px, "deviceScaleFactor": 1, "mobile": False}
-        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+        self._devtools("Emulation.setDeviceMetricsOverride", **size)
 
     def log(self, kind: str) -> list[dict]:
         """Entries since the last call: ``browser`` (the console) or ``performance`` (what Chromium's network did)."""
@@ -168,32 +146,22 @@ class Browser(Window):
         path.write_bytes(base64.b64decode(self.ask("/screenshot")))
 
     def close(self) -> None:
-        request = urllib.request.Request(f"{self._address}{self._session}", method="DELETE")
-        urllib.request.urlopen(request, timeout=60).close()
+        self._send("DELETE", self._session)
 
 
 @contextmanager
-def driven(width_px: int = 1440, height_px: int = 1000) -> Iterator[Browser]:
-    """A browser with a driver of its own, both gone afterwards."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def driven(width_px: int = 1440, height_px: int = 1000, *, is_quiet: bool = True) -> Iterator[Browser]:
+    """A browser with a driver of its own, both gone afterwards. A quiet page complains of nothing in the meantime."""
     assert CHROMEDRIVER
-    with subprocess.Popen([CHROMEDRIVER, f"--port={port}", "--log-level=OFF"], stdout=subprocess.DEVNULL) as driver:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([CHROMEDRIVER, "--port=0"], **pipes, text=True) as driver:
         try:
-            address = f"http://127.0.0.1:{port}"
-            until(lambda: _listens(address), _STARTS_WITHIN_S, "chromedriver does not listen")
-            browser = Browser(address, width_px, height_px)
+            lines = (re.search(r"started successfully on port (\d+)", line) for line in driver.stdout)
+            browser = Browser(int(next(filter(None, lines))[1]), width_px, height_px)
             try:
                 yield browser
+                assert not is_quiet or browser.complaints() == []
             finally:
                 browser.close()
         finally:
             driver.terminate()
-
-
-def _listens(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/status", timeout=5) as answer:
-            return json.load(answer)["value"]["ready"]
-    except (urllib.error.URLError, ConnectionError):
-        return False

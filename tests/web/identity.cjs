@@ -1,15 +1,15 @@
-// node identity.cjs engine.wasm schema.json scenarios.jsonl: of every scenario, name and SHA-256 of each array it leaves.
+// node identity.cjs engine.wasm schema.json: of every scenario from stdin, name and SHA-256 of each array it leaves.
 const { readFileSync } = require("node:fs");
 const { createHash } = require("node:crypto");
 const tcpfair = require("../../src/tcpfair/web/static/engine.js");
 
-const [wasm, schema, lines] = process.argv.slice(2).map((file) => readFileSync(file));
+const { given } = require("./plain.cjs");
+const [wasm, schema] = process.argv.slice(2).map((file) => readFileSync(file));
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 (async () => {
   const engine = await tcpfair.loadEngine(wasm, JSON.parse(schema));
-  for (const line of lines.toString().trim().split("\n")) {
-    const { name, seed, scenario } = JSON.parse(line);
+  for (const { name, seed, scenario } of given()) {
     const found = { name };
     try {
       const whole = tcpfair.check(scenario);
@@ -18,8 +18,7 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
       found.hashes = Object.fromEntries(engine.arrays().map(([array, bytes]) => [array, sha256(bytes)]));
       const places = engine.places();
       const bytes = places.flows * engine.records.endpoint.bytes;
-      found.ends = sha256(new Uint8Array(engine.memory.buffer, engine.base + places.ends_at, bytes));
-      found.packets = engine.result().packets;
+      found.hashes.ends = sha256(new Uint8Array(engine.memory.buffer, engine.base + places.ends_at, bytes));
     } catch (error) {
       found.error = error.message;
     }

@@ -1,5 +1,6 @@
-// Plays the frames of replay.py to the recorder of the packet view: [{name, flows, until_s, frames}] on stdin, recordings out.
-const { readFileSync } = require("node:fs");
+// Plays the frames of replay.py to the recorder of the packet view: [{flows, until_s, frames}] on stdin, recordings out;
+// a time is NaN while it is unknown and Infinity if it never comes.
+const { given, print } = require("./plain.cjs");
 globalThis.tcpfair = {};
 require("../../src/tcpfair/web/static/recording.js");
 
@@ -26,8 +27,5 @@ function session(frames) {
   };
 }
 
-const cases = JSON.parse(readFileSync(0, "utf8"));
-const recorded = cases.map(({ flows, until_s, frames }) => globalThis.tcpfair.record(session(frames), flows, { until_s }));
-// JSON has no word for what is infinite or not a number
-const plain = (_, value) => (typeof value === "number" && !Number.isFinite(value) ? null : value);
-process.stdout.write(JSON.stringify(recorded, plain));
+const recorded = given().map(({ flows, until_s, frames }) => globalThis.tcpfair.record(session(frames), flows, { until_s }));
+print(recorded);

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
+from tcpfair.workflow.bench import load_tasks
+from tests.web.node import ROOT
 
 READY = "return document.body.dataset.ready === 'true' && document.body.dataset.digestA"
 SHOWN = "return document.body.dataset.digestA"
@@ -24,10 +28,18 @@ def after(browser, script: str, *arguments) -> str:
     return at_rest(browser, before)
 
 
+def of_benchmark(browser) -> dict[str, tuple[str, str]]:
+    """The digests of the benchmark's scenarios, by their names: from the page, and from the native engine."""
+    found = {}
+    for task in load_tasks(ROOT / "config/bench.yaml"):
+        scenario = task.scenario.model_copy(update={"duration_s": 30.0})
+        values = json.loads(scenario.model_dump_json(exclude_defaults=True))
+        script = "return tcpfair.run(arguments[0], 1, {}).then((result) => result.digest)"
+        found[task.name] = (browser.run(script, values), digest(scenario, 1))
+    return found
+
+
 def natively(browser) -> str:
     """The digest of what the page is set to, from the native engine."""
-    scenario = browser.run("return tcpfair.check(tcpfair.lab.scenario())")
-    # JSON has no word for what is infinite; it is the default wherever it is allowed
-    values = {name: value for name, value in scenario.items() if value is not None}
-    values["flows"] = [{name: value for name, value in flow.items() if value is not None} for flow in values["flows"]]
-    return digest(make_scenario(values), int(browser.run("return String(tcpfair.lab.seed())")))
+    values, seed = browser.run("return [tcpfair.scenarios.compact(tcpfair.lab.scenario()), tcpfair.lab.seed()]")
+    return digest(make_scenario(values), int(seed))

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.web.browser import driven, needs_chromium
-from tests.web.calls import call
-from tests.web.node import needs_node
+from tests.web.node import call, needs_node
 from tests.web.shown import READY, SHOWN, at_rest
 from tests.web.test_copy import SCHEMA
 from tests.web.test_truth import TYPE
@@ -15,27 +14,14 @@ DIFFERS = "return document.getElementById('differs').textContent"
 
 @needs_node
 def test_fields_and_values_that_differ():
-    one = {
-        "scenario": {
-            "capacity_bps": 1e8,
-            "buffer_pkts": 400,
-            "flows": [{"protocol": "x", "cc": "reno", "rtt_s": 0.1, "params": {"beta": 0.5}}],
-        },
-        "seed": "1",
-        "measuring": {"fromS": 0, "toS": 9, "analysis": {"t_e_s": 0}},
-    }
-    flow = one["scenario"]["flows"][0]
-    other = {
-        "scenario": {
-            **one["scenario"],
-            "loss_rate": 0.01,
-            "flows": [{**flow, "ack_every": 2, "params": {"beta": 0.7}}, flow],
-        },
-        "seed": "2",
-        "measuring": {"fromS": 3, "toS": 9, "analysis": {"t_e_s": 5}},
-    }
-    call_of = ("scenarios.differences", SCHEMA)
-    same, found = call(["measures.js", "analysis.js", "scenario.js"], [(*call_of, one, one), (*call_of, one, other)])
+    flow = {"protocol": "x", "cc": "reno", "rtt_s": 0.1, "params": {"beta": 0.5}}
+    link = {"capacity_bps": 1e8, "buffer_pkts": 400}
+    one = {"scenario": link | {"flows": [flow]}, "seed": "1", "measuring": {"fromS": 0, "analysis": {"t_e_s": 0}}}
+    changed = [flow | {"ack_every": 2, "params": {"beta": 0.7}}, flow]
+    other = {"scenario": link | {"loss_rate": 0.01, "flows": changed}, "seed": "2"}
+    other["measuring"] = {"fromS": 3, "analysis": {"t_e_s": 5}}
+    calls = [("scenarios.differences", one, each) for each in (one, other)]
+    same, found = call(["measures.js", "analysis.js", "scenario.js"], calls, SCHEMA)
     assert same == []
     assert {field: values for field, *values in found if not field.startswith("flow 2")} == {
         "loss_rate": [0, 0.01],
@@ -51,7 +37,7 @@ def test_fields_and_values_that_differ():
 @needs_chromium
 def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     before = browser.run(SHOWN)
-    browser.find("[data-key=compare]").click()
+    browser.click("[data-key=compare]")
     assert "A and B are equal" in browser.run(DIFFERS)
     browser.wait("return document.body.dataset.digestB === arguments[0]", before)
     browser.run(TYPE, "buffer", "100")
@@ -87,12 +73,12 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
     )
     kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
     with driven() as other:
-        other.ask("/url", {"url": lab.resolve().as_uri() + link})
+        other.open(lab, link)
         other.wait(READY)
         other.wait("return !tcpfair.lab.busy()")
         assert other.run("return tcpfair.lab.sides().map((side) => side.result.digest)") == kept
         assert other.run(DIFFERS) == browser.run(DIFFERS)
     # the end of the comparison leaves A
-    browser.find("[data-key=compare]").click()
+    browser.click("[data-key=compare]")
     assert browser.run(DIFFERS) == "" and browser.run(SHOWN) == before
     assert at_rest(browser, "") == before

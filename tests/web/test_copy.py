@@ -1,6 +1,7 @@
 """What the page gives to be copied is the run that it shows: YAML and Python read by the package, links by the page."""
 
 import ast
+import re
 
 import pytest
 import yaml
@@ -12,8 +13,7 @@ from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Flow, Scenario, Web, make_scenario
 from tcpfair.web.schema import fields_of, plain
 from tests.library.test_digest import SCENARIO
-from tests.web.calls import call
-from tests.web.node import needs_node
+from tests.web.node import call, needs_node
 
 pytestmark = needs_node
 
@@ -29,36 +29,23 @@ RUNS = [
 
 
 def side(scenario, seed):
-    values = scenario.model_dump(mode="json")  # every default stated, infinities too
-    shown = {"scenario": values, "seed": str(seed), "measuring": {"fromS": 1e-7}, "bufferUnit": "packets"}
-    return {**shown, "of": {"scenario": values, "seed": str(seed)}, "result": {"digest": "0" * 64}}
+    of = {"scenario": scenario.model_dump(mode="json"), "seed": str(seed)}  # every default stated, infinities too
+    return {**of, "measuring": {"fromS": 1e-7}, "bufferUnit": "packets", "of": of, "result": {"digest": "0" * 64}}
 
 
-@pytest.fixture(params=RUNS, ids=lambda run: ".".join(run[:2]))
-def spec(request):
-    name, experiment, place = request.param
-    return run_specs(load_paper(LAYOUT.paper_config(name)), experiment)[place]
-
-
-def test_yaml_python_and_link_give_the_scenario_back(spec, tmp_path):
+@pytest.mark.parametrize(("name", "experiment", "place"), RUNS)
+def test_yaml_python_and_link_give_the_scenario_back(name, experiment, place, tmp_path):
+    spec = run_specs(load_paper(LAYOUT.paper_config(name)), experiment)[place]
     shown = side(spec.scenario, spec.seed)
-    calls = [
-        ("copying.yamlOf", SCHEMA, shown),
-        ("copying.pythonOf", SCHEMA, shown),
-        ("copying.fragmentOf", SCHEMA, [shown]),
-    ]
-    as_yaml, as_python, fragment = call(FILES, calls)
+    calls = [("copying.yamlOf", shown), ("copying.pythonOf", shown), ("copying.fragmentOf", [shown])]
+    as_yaml, as_python, fragment = call(FILES, calls, SCHEMA)
 
     file = tmp_path / "run.yaml"
     file.write_text(as_yaml)
     assert read(file) == (spec.scenario, spec.seed)
 
-    given = next(
-        node
-        for node in ast.walk(ast.parse(as_python))
-        if isinstance(node, ast.Call) and node.func.id == "make_scenario"
-    )
-    assert make_scenario(ast.literal_eval(given.args[0])) == spec.scenario
+    [values] = re.findall(r"make_scenario\((.+)\)\nresult", as_python, re.DOTALL)
+    assert make_scenario(ast.literal_eval(values)) == spec.scenario
     assert f"seed={spec.seed}," in as_python
 
     [[kept]] = call(FILES, [("copying.sidesOf", "#" + fragment)])
@@ -73,7 +60,6 @@ def test_small_and_large_numbers_stay_numbers():
 
 
 def test_a_link_that_is_cut_off_says_so():
-    [fragment] = call(FILES, [("copying.fragmentOf", SCHEMA, [side(make_scenario(SCENARIO), 1)])])
-    for damaged, what in ((fragment[:-9], "cut off or changed"), ("9" + fragment, "version")):
-        with pytest.raises(AssertionError, match=what):
-            call(FILES, [("copying.sidesOf", damaged)])
+    [fragment] = call(FILES, [("copying.fragmentOf", [side(make_scenario(SCENARIO), 1)])], SCHEMA)
+    cut, other = call(FILES, [("copying.sidesOf", damaged) for damaged in (fragment[:-9], "9" + fragment)])
+    assert "cut off or changed" in cut and "version" in other

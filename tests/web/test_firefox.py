@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tcpfair.library.digest import digest
-from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_LEFT, END, ESCAPE, TAB
 from tests.web.firefox import MISSING, driven
-from tests.web.node import ROOT
-from tests.web.shown import READY, SHOWN, at_rest, natively
+from tests.web.shown import READY, SHOWN, at_rest, natively, of_benchmark
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 
@@ -24,12 +19,9 @@ def browser(lab, tmp_path_factory):
         yield browser
 
 
-@pytest.mark.parametrize("task", load_tasks(ROOT / "config/bench.yaml"), ids=lambda task: task.name)
-def test_scenarios_of_the_benchmark_give_the_native_digest(browser, task):
-    scenario = task.scenario.model_copy(update={"duration_s": 30.0})
-    values = json.loads(scenario.model_dump_json(exclude_defaults=True))
-    result = browser.run("return tcpfair.run(arguments[0], 1, {}).then((result) => result.digest)", values)
-    assert result == digest(scenario, 1)
+def test_scenarios_of_the_benchmark_give_the_native_digest(browser):
+    for name, (found, native) in of_benchmark(browser).items():
+        assert found == native, name
 
 
 def test_what_the_page_begins_with_is_drawn_and_has_the_native_digest(browser):

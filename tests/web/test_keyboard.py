@@ -156,7 +156,7 @@ def test_all_of_a_visit(browser):
     browser.press(END)
     assert focused(browser) == "copy"
     link = browser.wait("return document.querySelector('#copies textarea')?.value")
-    while browser.run(FOCUS)["tag"] != "BUTTON" or browser.focused.name != "Copy: Link":
+    while browser.run(FOCUS)["tag"] != "BUTTON" or browser.focused_name() != "Copy: Link":
         assert move(browser)
     browser.press(ENTER)
     assert browser.wait(
@@ -188,7 +188,7 @@ def test_tab_goes_through_everything_in_order_and_out_again(browser, width_px, t
             assert at["seen"], at
             stops.append(at["stop"])
             if not back:
-                assert browser.focused.name.strip(), at
+                assert browser.focused_name().strip(), at
             assert len(stops) < MOST_STOPS, "the focus does not come out"
         assert stops == (expected[::-1] if back else expected)
 

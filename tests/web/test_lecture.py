@@ -19,7 +19,7 @@ def test_arrow_keys_go_through_the_steps_of_a_lecture(browser):
     browser.run(by_script)
     browser.press(ARROW_RIGHT)
     assert browser.run(STEP) == "models/1"  # not in a lecture
-    browser.find("[data-key=lecture]").click()
+    browser.click("[data-key=lecture]")
     assert browser.run(size) > 1.4 * small
     assert browser.run("return document.querySelector('header').checkVisibility()") is False
     browser.press(ARROW_RIGHT, ARROW_RIGHT, ARROW_LEFT)

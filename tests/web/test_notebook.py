@@ -54,27 +54,18 @@ def test_an_executed_notebook_links_to_the_page_and_does_not_contain_it():
 @needs_node
 def test_the_page_reads_every_axis_that_a_notebook_can_name():
     """Each value of each axis, as an address holds it."""
-    asked, known = [], {}
-    for name in PAPERS:
-        paper = opened(Layout(ROOT), {}, name)
+    known = {}
+    for paper in (opened(Layout(ROOT), {}, name) for name in PAPERS):
         for experiment, about in paper.config.experiments.items():
             for axis, values in about.grid.items():
-                known |= {(axis, value): (paper, experiment) for value in values.value}
-    for (axis, value), (paper, experiment) in known.items():
-        [fragment] = re.findall(r'embed#([^"]+)', paper.lab(experiment, **{axis: value}).data)
-        asked.append(html.unescape(fragment))
-    script = """const { readFileSync } = require("node:fs");
-    globalThis.tcpfair = {};
-    const used = ["engine", "expand", "dom", "measures", "analysis", "scenario", "presets", "copy"];
-    for (const name of used) require(`./src/tcpfair/web/static/${name}.js`);
-    const { schema, asked, axes } = JSON.parse(readFileSync(0, "utf8"));
-    tcpfair.schema = schema;
-    const read = asked.map((fragment, k) => tcpfair.presets.named(schema, `#${fragment}`).preset.point[axes[k]]);
-    console.log(JSON.stringify(read));"""
-    axes = [axis for axis, _ in known]
-    [read] = node.run(script, stdin={"schema": schema(Layout(ROOT)), "asked": asked, "axes": axes})
+                known |= {(axis, value): paper.lab(experiment, **{axis: value}).data for value in values.value}
+    files = [
+        f"{name}.js" for name in ["engine", "expand", "dom", "measures", "analysis", "scenario", "presets", "copy"]
+    ]
+    asked = [("presets.named", html.unescape(re.search(r'embed(#[^"]+)', page)[1])) for page in known.values()]
+    read = node.call(files, asked, schema(Layout(ROOT)))
     assert len(read) > 100
-    assert read == [value for _, value in known]
+    assert [(axis, found["preset"]["point"][axis]) for (axis, _), found in zip(known, read, strict=True)] == [*known]
 
 
 def test_without_the_page_the_notebook_shows_how_to_build_it(tmp_path):
@@ -111,7 +102,7 @@ def test_in_jupyterlab_the_frames_show_the_digests_of_the_library(checkout, tmp_
     ]
     content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     content.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    with served(checkout, "--expose-app-in-browser") as (server, address), driven(1440, 900) as browser:
+    with served(checkout, "--expose-app-in-browser") as (server, address), driven(1440, 900, is_quiet=False) as browser:
         assert save(content, "try.ipynb", server, address) in (200, 201)
         browser.ask("/url", {"url": f"{address}/lab/tree/try.ipynb?token=t"})
         browser.wait("return globalThis.jupyterapp?.commands.hasCommand('notebook:run-all-cells')")

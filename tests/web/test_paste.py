@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 
 import numpy as np
@@ -14,8 +13,7 @@ from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
 from tests.sources.readers.test_iperf3 import SAMPLE, SENT_BYTES
 from tests.web.browser import needs_chromium
-from tests.web.calls import call
-from tests.web.node import needs_node, run
+from tests.web.node import call, needs_node
 from tests.web.shown import SHOWN, after, at_rest
 
 SS = SAMPLE.parent.parent / "ss"
@@ -68,43 +66,29 @@ BAD = [
 ]
 
 
-def refusal(name, text):
-    """The message with which a function of `tcpfair.paste` refuses a text."""
-    script = """globalThis.tcpfair = {};
-    globalThis.jsyaml = require("./src/tcpfair/web/static/vendor/js-yaml.min.js");
-    require("./src/tcpfair/web/static/paste.js");
-    const [name, text] = process.argv.slice(1);
-    try { tcpfair.paste[name](text); } catch (error) { console.log(JSON.stringify(error.message)); }"""
-    [said] = run(script, name, text)
-    return said
+def read(name, *texts):
+    """What a function of `tcpfair.paste` makes of texts, or its complaints."""
+    return call(["paste.js"], [(f"paste.{name}", text) for text in texts])
 
 
 @needs_node
 def test_yaml_is_read_as_python_reads_it():
     texts = [BLOCK, *OTHERS]
-    found = call(["paste.js"], [("paste.yaml", text) for text in texts])
     # PyYAML takes 1e-3 for a text; a scenario's check makes a number of it, as JSON does
-    assert found == [yaml.safe_load(text.replace("1e-3", "0.001")) for text in texts]
+    assert read("yaml", *texts) == [yaml.safe_load(text.replace("1e-3", "0.001")) for text in texts]
 
 
 @needs_node
-@pytest.mark.parametrize(("text", "complaint"), BAD)
-def test_what_cannot_be_read_is_refused_in_one_line(text, complaint):
-    assert refusal("yaml", text) == complaint
+def test_what_cannot_be_read_is_refused_in_one_line():
+    texts, complaints = zip(*BAD, strict=True)
+    assert read("yaml", *texts) == [f"Error: {complaint}" for complaint in complaints]
 
 
 @needs_node
 def test_rates_of_iperf3_are_those_of_the_report():
-    text = SAMPLE.read_text()
-    texts = [
-        text,
-        BLOCK,
-        '{"scenario": {}}',
-        '{"intervals": [',
-        json.dumps({"intervals": [{"streams": [{"socket": 5}]}]})[:-1],
-    ]
-    [found, *others] = call(["paste.js"], [("paste.iperfOf", each) for each in texts])
-    assert others == [None] * 4
+    others = [BLOCK, '{"scenario": {}}', '{"intervals": [', '{"intervals": [{"streams": [{"socket": 5}]}]']
+    found, *none = read("iperfOf", SAMPLE.read_text(), *others)
+    assert none == [None] * 4
     [line] = found["lines"]
     assert line["tS"] == pytest.approx([1, 2, 3, 4], abs=0.01)
     assert line["y"] == pytest.approx([8e-6 * sent for sent in SENT_BYTES], rel=0.01)
@@ -130,11 +114,11 @@ def log(name):
 
 @needs_node
 def test_polls_of_ss_give_rates_and_windows():
-    [found] = call(["paste.js"], [("paste.recordingOf", POLLS)])
+    [found] = read("recordingOf", POLLS)
     rates, windows = found["lines"]
     assert (rates["panel"], rates["tS"], rates["y"]) == ("throughput", pytest.approx([1.25]), pytest.approx([8.0]))
     assert (windows["panel"], windows["y"]) == ("cwnd", [10, 20, 30])
-    [found] = call(["paste.js"], [("paste.ssOf", log("sender"))])
+    [found] = read("ssOf", log("sender"))
     rates = [line for line in found["lines"] if line["panel"] == "throughput"]
     assert len(rates) == 3  # without the control connections
     most = max(map(int, re.findall(r"bytes_acked:(\d+)", log("sender"))))
@@ -144,24 +128,21 @@ def test_polls_of_ss_give_rates_and_windows():
 
 @needs_node
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("old", "new", "complaint"),
     [
-        (POLLS.split("\n", 1)[1], "line 3: a time in s is needed before each poll"),
-        (
-            POLLS.replace("1700000000.60", "1699999999.6"),
-            "line 5: the time 1699999999.6 is before that of the last poll",
-        ),
-        (POLLS.replace("bytes_acked:1250000", "bytes_acked:1000"), "line 9: bytes_acked: 1000 after 250000"),
-        (POLLS.replace("bytes_acked", "bytes_sent"), "bytes_acked: is in no line"),
-        (POLLS.replace("1700000001.25", "1700000000.9"), "the polls of each connection cover less than 1 s"),
-        (log("receiver")[:30000], "bytes_received: is above bytes_acked; give the log of the sender"),
-        (log("date"), "line 8: a time in s is needed before each poll"),
-        (POLLS.replace("10.0.0.1:5001      10.0.0.2:40000", ""), "line 4: cwnd without the addresses"),
+        ("1700000000.00\n", "", "line 3: a time in s is needed before each poll"),
+        ("1700000000.60", "1699999999.6", "line 5: the time 1699999999.6 is before that of the last poll"),
+        ("bytes_acked:1250000", "bytes_acked:1000", "line 9: bytes_acked: 1000 after 250000"),
+        ("bytes_acked", "bytes_sent", "bytes_acked: is in no line"),
+        ("1700000001.25", "1700000000.9", "the polls of each connection cover less than 1 s"),
+        (POLLS, log("receiver")[:30000], "bytes_received: is above bytes_acked; give the log of the sender"),
+        (POLLS, log("date"), "line 8: a time in s is needed before each poll"),
+        ("10.0.0.1:5001      10.0.0.2:40000", "", "line 4: cwnd without the addresses"),
     ],
 )
-def test_polls_that_cannot_be_read_are_refused_in_one_line(text, complaint):
-    said = refusal("recordingOf", text)
-    assert said.startswith(complaint) and "\n" not in said
+def test_polls_that_cannot_be_read_are_refused_in_one_line(old, new, complaint):
+    [said] = read("recordingOf", POLLS.replace(old, new))
+    assert said.startswith(f"Error: {complaint}") and "\n" not in said
 
 
 @pytest.mark.slow
@@ -212,7 +193,7 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
         "return document.getElementById('recorded').textContent.startsWith('Dotted: reno.json, a stream of iperf3, as the')"
     )
     assert browser.run(lines) == 3
-    browser.find("#recorded button").click()
+    browser.click("#recorded button")
     assert browser.run(lines) == 2
     browser.run(drop, POLLS, "ss.log")
     browser.wait(
@@ -220,7 +201,7 @@ def test_a_pasted_or_dropped_scenario_is_the_run_of_the_page(browser):
     )
     assert browser.run(lines) == 3
     assert browser.run(lines.replace("throughput", "cwnd")) == 3
-    browser.find("#recorded button").click()
+    browser.click("#recorded button")
     browser.run(drop, '{"intervals": [], "error": "unable to connect"}', "none.json")
     browser.wait(
         "return document.getElementById('said').textContent === 'none.json: iperf3 reports an error: unable to connect.'"

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.web.browser import needs_chromium
-from tests.web.calls import call
-from tests.web.node import needs_node
+from tests.web.node import call, needs_node
 from tests.web.shown import SHOWN, after, at_rest
 
 FILES = ["dom.js", "measures.js", "plane.js"]

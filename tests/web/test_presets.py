@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tcpfair.files.layout import PAPERS, Layout
@@ -11,7 +9,7 @@ from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import make_scenario
 from tcpfair.web import schema
-from tcpfair.web.presets import presets_of
+from tcpfair.web.presets import presets_of, runs_of
 from tests.web import node
 from tests.web.node import needs_node
 
@@ -24,69 +22,31 @@ SOME = {
     "ogura": "sens_phase",
     "bhatti2009": "self",
 }
-SCRIPT = """
-const tcpfair = require("./src/tcpfair/web/static/engine.js");
-require("./src/tcpfair/web/static/expand.js");
-const [file, every] = process.argv.slice(1);
-tcpfair.schema = JSON.parse(require("node:fs").readFileSync(file));
-for (const [paper, experiments] of Object.entries(tcpfair.schema.presets)) {
-  for (const [experiment, { replicates }] of Object.entries(experiments)) {
-    tcpfair.points(paper, experiment).forEach((point, p) => {
-      for (let replicate = 0; replicate < replicates; replicate++) {
-        if ((p * replicates + replicate) % Number(every)) continue;
-        const { scenario, seed } = tcpfair.preset(paper, experiment, point, replicate);
-        console.log(JSON.stringify([paper, experiment, p * replicates + replicate, seed, scenario]));
-      }
-    });
-  }
-}
-"""
 
 
-def differing(presets, tmp_path, every: int) -> tuple[list[str], int]:
-    """Runs whose key is not Python's, and how many were looked at."""
-    (tmp_path / "schema.json").write_text(json.dumps(schema.plain({"presets": presets}), allow_nan=False))
-    papers = {name: load_paper(LAYOUT.paper_config(name)) for name in presets}
-    specs = {(paper, name): run_specs(papers[paper], name) for paper in presets for name in presets[paper]}
-    found, count = [], 0
-    for paper, experiment, run_id, seed, values in node.run(SCRIPT, tmp_path / "schema.json", every):
-        spec = specs[paper, experiment][run_id]
-        made = make_scenario({**values, "record": spec.scenario.record})
-        count += 1
-        if (made, int(seed)) != (spec.scenario, spec.seed):
-            found.append(f"{paper}/{experiment} {run_id}")
-    return found, count
+def compare(name: str, experiment: str, every: int = 1) -> int:
+    """Runs of the page are Python's. Returns how many were compared."""
+    paper = load_paper(LAYOUT.paper_config(name))
+    specs = run_specs(paper, experiment)[::every]
+    replicates = int(paper.experiments[experiment].runs.value)
+    calls = [("preset", name, experiment, *divmod(every * k, replicates)) for k in range(len(specs))]
+    presets = schema.plain({"presets": {name: {experiment: runs_of(paper, experiment)}}})
+    for call, run, spec in zip(calls, node.call(["engine.js", "expand.js"], calls, presets), specs, strict=True):
+        assert int(run["seed"]) == spec.seed, call
+        assert make_scenario({**run["scenario"], "record": spec.scenario.record}) == spec.scenario, call
+    return len(calls)
 
 
 @needs_node
-def test_some_runs_of_each_paper(tmp_path):
-    papers = {name: load_paper(LAYOUT.paper_config(name)) for name in SOME}
-    cut = {
-        name: paper.model_copy(update={"experiments": {SOME[name]: paper.experiments[SOME[name]]}, "exhibits": []})
-        for name, paper in papers.items()
-    }
-    presets = {name: {SOME[name]: runs_alone(cut[name], SOME[name])} for name in SOME}
-    found, count = differing(presets, tmp_path, every=17)
-    assert count >= 50
-    assert found == []
-
-
-def runs_alone(paper, name):
-    """Presets without what is printed, which has tests of its own."""
-    from tcpfair.web import presets
-
-    replicates = int(paper.experiments[name].runs.value)
-    grid = {axis: values.value for axis, values in paper.experiments[name].grid.items()}
-    return {"replicates": replicates, "grid": grid, **presets._runs(paper, name)}
+def test_some_runs_of_each_paper():
+    assert sum(compare(name, experiment, every=17) for name, experiment in SOME.items()) >= 50
 
 
 @needs_node
 @pytest.mark.slow
-def test_every_run(tmp_path):
-    presets = {name: presets_of(load_paper(LAYOUT.paper_config(name)), LAYOUT) for name in PAPERS}
-    found, count = differing(presets, tmp_path, every=1)
-    assert count > 10_000
-    assert found == []
+def test_every_run():
+    papers = {name: load_paper(LAYOUT.paper_config(name)) for name in PAPERS}
+    assert sum(compare(name, each) for name, paper in papers.items() for each in paper.experiments) > 10_000
 
 
 def test_printed_numbers_stand_beside_their_grid_points():

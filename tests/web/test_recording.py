@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cache
-from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from tests.web import node
 from tests.web.node import needs_node
-from tests.web.replay import frames
+from tests.web.replay import recorded
 
 pytestmark = needs_node
 
@@ -39,108 +37,91 @@ CASES = {
 }
 
 
-@cache
-def recordings() -> dict[str, tuple[list, dict]]:
-    """Frames and recording of every case."""
-    taken = {name: frames(values, 1, 3.0) for name, values in CASES.items()}
-    asked = [{"flows": len(CASES[name]["flows"]), "until_s": 3.0, "frames": taken[name]} for name in CASES]
-    [found] = node.run(node.HERE / "replay.cjs", stdin=asked)
-    return {name: (taken[name], recording) for name, recording in zip(CASES, found, strict=True)}
+@pytest.fixture(scope="module")
+def recordings():
+    return recorded({name: (scenario, 3.0) for name, scenario in CASES.items()})
 
 
 @pytest.fixture(params=CASES)
-def case(request):
-    """Scenario, frames and recording."""
-    return CASES[request.param], *recordings()[request.param]
+def case(request, recordings):
+    """A recording, and in ``scenario`` what it is of."""
+    recordings[request.param].scenario = CASES[request.param]
+    return recordings[request.param]
 
 
-def packets_of(recording, flow):
-    return [packet for packet in recording["packets"] if packet["flow"] == flow]
+def of_flow(table, i):
+    return table[table.flow == i]
+
+
+def of_link(case, d):
+    return case.packets[case.packets.direction == d] if case.two_way else case.packets
 
 
 def test_every_packet_that_the_engine_counts_is_there_once(case):
-    _, taken, recording = case
-    for i, end in enumerate(taken[-1]["ends"]):
-        packets = packets_of(recording, i)
+    for i, end in enumerate(case.last["ends"]):
+        packets = of_flow(case.packets, i)
         assert len(packets) == end["sent"] > 20
-        assert sum(packet["again"] != 0 for packet in packets) == end["resent"]
-        assert sum(packet["lost"] is not None for packet in packets) == end["dropped"]
-        acknowledged = sum(packet["acked_s"] is not None for packet in packets)
-        assert acknowledged == end["head"]  # packets that the sender knows to have arrived
+        assert (packets.again != 0).sum() == end["resent"]
+        assert packets.lost.notna().sum() == end["dropped"]
+        assert np.isfinite(packets.acked_s).sum() == end["head"]  # packets that the sender knows to have arrived
 
 
 def test_losses_in_the_queue_and_on_the_link_are_told_apart(case):
-    scenario, taken, recording = case
-    for d, link in enumerate(taken[-1]["links"]):
-        of_link = [p for p in recording["packets"] if (p["direction"] if recording["two_way"] else 0) == d]
-        assert sum(p["lost"] == "queue" for p in of_link) == link["dropped"]
-        assert (sum(p["lost"] == "link" for p in of_link) > 0) == (scenario.get("loss_rate", 0.0) > 0)
+    for d, link in enumerate(case.last["links"]):
+        lost = of_link(case, d).lost
+        assert (lost == "queue").sum() == link["dropped"]
+        assert (lost == "link").any() == (case.scenario.get("loss_rate", 0.0) > 0)
 
 
 def test_the_link_carries_one_packet_at_a_time_and_in_the_order_of_the_queue(case):
-    _, _, recording = case
-    for d in range(len(recording["links"])):
-        service_s = recording["links"][d]["service_s"]
-        through = [p for p in recording["packets"] if p["direction"] == d or not recording["two_way"]]
-        through = sorted((p for p in through if p["leave_s"] is not None), key=lambda p: p["leave_s"])
-        assert all(b["leave_s"] - a["leave_s"] > service_s * (1 - 1e-9) for a, b in pairwise(through))
-        assert all(a["enter_s"] <= b["enter_s"] for a, b in pairwise(through))
-        assert all(p["leave_s"] - p["enter_s"] > service_s * (1 - 1e-9) for p in through)
+    for d, link in enumerate(case.links):
+        through = of_link(case, d).dropna(subset="leave_s").sort_values("leave_s")
+        least_s = link["service_s"] * (1 - 1e-9)
+        assert (through.leave_s.diff()[1:] > least_s).all()
+        assert (through.leave_s - through.enter_s > least_s).all()
+        assert through.enter_s.is_monotonic_increasing
 
 
 def test_what_was_dropped_found_a_full_queue(case):
-    scenario, _, recording = case
-    if recording["two_way"] or scenario.get("loss_rate"):
+    if case.two_way or case.scenario.get("loss_rate"):
         return
-    leaving = [(p["enter_s"], p["leave_s"]) for p in recording["packets"] if p["leave_s"] is not None]
-    dropped = [p["enter_s"] for p in recording["packets"] if p["lost"] == "queue"]
-    assert dropped
+    packets, room = case.packets, math.floor(case.scenario["buffer_pkts"])
+    dropped = packets.enter_s[packets.lost == "queue"]
+    assert len(dropped)
     for at_s in dropped:
-        there = [out_s for in_s, out_s in leaving if in_s <= at_s < out_s - SERVICE_S * (1 + 1e-9)]
-        assert math.floor(scenario["buffer_pkts"]) <= len(there) <= math.floor(scenario["buffer_pkts"]) + 1
+        is_there = (packets.enter_s <= at_s) & (at_s < packets.leave_s - SERVICE_S * (1 + 1e-9))
+        assert room <= is_there.sum() <= room + 1
 
 
 def test_packets_take_the_path_that_the_scenario_has(case):
-    scenario, _, recording = case
-    jitter_s = scenario.get("jitter_s", 0.0)
-    for i, flow in enumerate(scenario["flows"]):
-        for p in packets_of(recording, i):
-            assert p["sent_s"] <= p["enter_s"]
-            if recording["two_way"] or p["lost"]:
-                continue
-            path_s = p["heard_s"] - p["leave_s"]
-            assert flow["rtt_s"] - 1e-9 <= path_s <= flow["rtt_s"] + jitter_s + SERVICE_S * 20 * (jitter_s > 0) + 1e-9
-            if p["acked_s"] is not None:
-                assert p["acked_s"] >= p["heard_s"] - 1e-9
-
-
-def test_an_ack_of_every_packet_is_heard_when_its_ring_says(case):
-    scenario, _, recording = case
-    if recording["two_way"]:
+    assert (case.packets.sent_s <= case.packets.enter_s).all()
+    if case.two_way:
         return
-    for i, flow in enumerate(scenario["flows"]):
-        for p in packets_of(recording, i):
-            if p["acked_s"] is not None and flow.get("ack_every", 1) == 1:
-                assert p["acked_s"] == pytest.approx(p["heard_s"], abs=1e-12)
+    jitter_s = case.scenario.get("jitter_s", 0.0)
+    for i, flow in enumerate(case.scenario["flows"]):
+        packets = of_flow(case.packets, i)
+        arrived = packets[packets.lost.isna()]
+        most_s = flow["rtt_s"] + jitter_s + SERVICE_S * 20 * (jitter_s > 0)
+        assert (arrived.heard_s - arrived.leave_s).between(flow["rtt_s"] - 1e-9, most_s + 1e-9).all()
+        assert (arrived.acked_s >= arrived.heard_s - 1e-9).all()
+        acked = packets[np.isfinite(packets.acked_s)]
+        # an ACK of every packet is heard when the ring says
+        assert np.allclose(acked.acked_s, acked.heard_s, rtol=1e-6, atol=1e-12) or flow.get("ack_every", 1) > 1
 
 
 def test_acks_on_a_shared_link_come_in_order_and_after_their_wait(case):
-    scenario, taken, recording = case
-    if not recording["two_way"]:
-        assert recording["acks"] == []
+    if not case.two_way:
+        assert case.acks.empty
         return
-    for i, flow in enumerate(scenario["flows"]):
-        acks = [ack for ack in recording["acks"] if ack["flow"] == i]
-        assert len(acks) == taken[-1]["ends"][i]["acks_tail"] > 20
-        assert all(a["heard_s"] <= b["heard_s"] and a["next"] <= b["next"] for a, b in pairwise(acks))
-        assert all(ack["heard_s"] == pytest.approx(ack["leave_s"] + flow["rtt_s"] / 2) for ack in acks)
+    for i, flow in enumerate(case.scenario["flows"]):
+        acks = of_flow(case.acks, i)
+        assert len(acks) == case.last["ends"][i]["acks_tail"] > 20
+        assert acks.heard_s.is_monotonic_increasing and acks["next"].is_monotonic_increasing
+        assert np.allclose(acks.heard_s, acks.leave_s + flow["rtt_s"] / 2, rtol=1e-6)
 
 
 def test_windows_of_the_events_are_those_of_the_engine(case):
-    _, taken, recording = case
-    for i, state in enumerate(taken[-1]["states"]):
-        events = [event for event in recording["events"] if event["flow"] == i]
-        assert events[-1]["cwnd"] == max(state["cwnd"], taken[-1]["ends"][i]["halving_limit"])
-        assert sum(event["reduced"] for event in events) == taken[-1]["ends"][i]["reductions"]
-        assert sum(event["heard"] for event in events) == taken[-1]["ends"][i]["head"]
-        assert sum(event["began"] for event in events) == 1
+    for i, (state, end) in enumerate(zip(case.last["states"], case.last["ends"], strict=True)):
+        events = of_flow(case.events, i)
+        assert events.cwnd.iloc[-1] == max(state["cwnd"], end["halving_limit"])
+        assert events[["reduced", "heard", "began"]].sum().tolist() == [end["reductions"], end["head"], 1]

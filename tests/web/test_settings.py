@@ -1,9 +1,10 @@
 """The page's inputs and what it makes of a scenario: sliders, typed numbers, samplings, self-runs, comparisons with a preset."""
 
+from math import inf, nan
+
 import pytest
 
-from tests.web.calls import call
-from tests.web.node import needs_node
+from tests.web.node import call, needs_node
 from tests.web.test_copy import SCHEMA
 
 pytestmark = needs_node
@@ -14,17 +15,8 @@ STEPS = 240
 CCID2 = {"protocol": "CCID2", "cc": "ccid2", "rtt_s": 0.05, "ack_every": 2, "rwnd_pkts": 2000}
 CUBIC = {"protocol": "CUBIC", "cc": "cubic", "params": {"C": 0.5}, "rtt_s": 0.1, "start_s": 30, "stack": "linux"}
 WEB = {**CCID2, "role": "background"}
-PAIR = {
-    **{
-        "capacity_bps": 1e8,
-        "wire_bytes": 1500,
-        "payload_bytes": 1448,
-        "buffer_pkts": 400,
-        "duration_s": 300,
-        "sample_s": 1,
-    },
-    "flows": [CCID2, CUBIC, WEB],
-}
+LINK = {"capacity_bps": 1e8, "wire_bytes": 1500, "payload_bytes": 1448, "buffer_pkts": 400}
+PAIR = {**LINK, "duration_s": 300, "sample_s": 1, "flows": [CCID2, CUBIC, WEB]}
 
 
 @pytest.mark.parametrize(
@@ -44,17 +36,9 @@ def test_every_place_of_a_slider_has_a_value_of_its_own(options):
 
 
 def test_numbers_are_read_as_they_are_typed():
-    typed = {
-        "100": 100,
-        " 1e-4 ": 1e-4,
-        "1 000": 1000,
-        "−0.46": -0.46,
-        "none": float("inf"),
-        "": float("inf"),
-        "∞": float("inf"),
-    }
+    typed = {"100": 100, " 1e-4 ": 1e-4, "1 000": 1000, "−0.46": -0.46, "none": inf, "": inf, "∞": inf}
     assert call(FILES, [("inputs.parsed", text) for text in typed]) == list(typed.values())
-    shown = {0.1 + 0.2: "0.3", 24.97066: "24.9707", 2147483647: "2147483647", 1e-9: "1e-9", float("inf"): "none"}
+    shown = {0.1 + 0.2: "0.3", 24.97066: "24.9707", 2147483647: "2147483647", 1e-9: "1e-9", inf: "none"}
     assert call(FILES, [("inputs.plainText", x) for x in shown]) == list(shown.values())
 
 
@@ -72,56 +56,31 @@ def test_in_a_self_run_each_foreground_flow_keeps_its_place_and_has_the_protocol
     [own] = call(FILES, [("scenarios.selfRun", PAIR, CUBIC)])
     protocol = {"protocol": "CUBIC", "cc": "cubic", "params": {"C": 0.5}, "stack": "linux"}
     assert own["flows"] == [{**protocol, "rtt_s": 0.05, "rwnd_pkts": 2000}, CUBIC, WEB]
-    assert {name: own[name] for name in own if name != "flows"} == {
-        name: PAIR[name] for name in PAIR if name != "flows"
-    }
+    assert own | {"flows": PAIR["flows"]} == PAIR
 
 
 def test_what_is_recorded_does_not_make_another_run_but_every_packet_does():
-    first = call(FILES, [("scenarios.packetsKey", SCHEMA, PAIR)])
-    stated = {
-        **PAIR,
-        "sample_s": 0.25,
-        "record": ["samples"],
-        "loss_rate": 0,
-        "flows": [{**CCID2, "start_s": 0}, CUBIC, WEB],
-    }
-    assert call(FILES, [("scenarios.packetsKey", SCHEMA, stated)]) == first
-    for change in ({"loss_rate": 1e-6}, {"duration_s": 301}, {"flows": [CCID2, {**CUBIC, "params": {"C": 0.4}}, WEB]}):
-        assert call(FILES, [("scenarios.packetsKey", SCHEMA, {**PAIR, **change})]) != first
+    stated = {"sample_s": 0.25, "record": ["samples"], "loss_rate": 0, "flows": [{**CCID2, "start_s": 0}, CUBIC, WEB]}
+    others = ({"loss_rate": 1e-6}, {"duration_s": 301}, {"flows": [CCID2, {**CUBIC, "params": {"C": 0.4}}, WEB]})
+    calls = [("scenarios.packetsKey", PAIR | change) for change in ({}, stated, *others)]
+    first, same, *keys = call(FILES, calls, SCHEMA)
+    assert same == first and first not in keys
 
 
 def test_print_is_compared_as_the_ledger_does():
-    nan = float("nan")
-    number = {"metric": "jfi_mean", "flow": 0, "value": 0.9, "tolerance": {"absolute": 0.05}}
-    cases = [(number, 0.85, True), (number, 0.8499, False), (number, nan, False), ({**number, "value": nan}, nan, True)]
-    cases += [
-        ({**number, "value": 50.0, "tolerance": {"relative": 0.1}}, 55.0, True),
-        ({**number, "tolerance": None}, 1.0, None),
-    ]
-    found = call(FILES, [("presets.isWithin", of, value) for of, value, _ in cases])
-    assert found == [expected for *_, expected in cases]
+    near, by_share = {"absolute": 0.05}, {"relative": 0.1}
+    cases = [(0.9, near, 0.85, True), (0.9, near, 0.8499, False), (0.9, near, nan, False), (nan, near, nan, True)]
+    cases += [(50.0, by_share, 55.0, True), (0.9, None, 1.0, None)]
+    asked = [("presets.isWithin", {"value": value, "tolerance": of}, live) for value, of, live, _ in cases]
+    assert call(FILES, asked) == [expected for *_, expected in cases]
 
 
-def test_a_number_over_runs_is_their_mean_median_or_the_time_that_half_reach():
-    runs = [[{"metric": "T_U", "flow": 0, "value": value}] for value in (10.0, 40.0, 22.0, float("nan"))]
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [("mean", 24.0), ("median", 22.0), ("reached", 31.0), ("sd", 228**0.5), ("cv", 228**0.5 / 24)],
+)
+def test_a_number_over_runs_is_of_those_that_have_a_value_or_the_time_that_half_reach(how, expected):
     number = {"metric": "T_U", "flow": 0}
-    [mean, median, reached, absent] = call(
-        FILES,
-        [
-            ("presets.liveValue", number, runs, {}),
-            ("presets.liveValue", {**number, "runs": "median"}, runs, {}),
-            ("presets.liveValue", {**number, "runs": "reached"}, runs, {"converged_runs_share": 0.5}),
-            ("presets.liveValue", {**number, "flow": 1}, runs, {}),
-        ],
-    )
-    assert (mean["value"], median["value"], reached["value"], absent) == (24.0, 22.0, 31.0, None)
-    assert mean["sd"] == pytest.approx(228**0.5)
-
-
-def test_printed_scatter_is_that_of_the_runs_that_have_a_value():
-    runs = [[{"metric": "jfi_mean", "flow": 0, "value": value}] for value in (0.7, 0.8, float("nan"), 0.9)]
-    number = {"metric": "jfi_mean", "flow": 0}
-    sd, cv = call(FILES, [("presets.liveValue", {**number, "runs": how}, runs, {}) for how in ("sd", "cv")])
-    assert sd["value"] == pytest.approx(0.1)
-    assert cv["value"] == pytest.approx(0.125)
+    runs = [[number | {"value": value}] for value in (10.0, 40.0, 22.0, nan)]
+    asked = [("presets.liveValue", number | {"runs": how, "flow": flow}, runs, {}) for flow in (0, 1)]
+    assert call(FILES, asked) == [pytest.approx({"value": expected, "sd": 228**0.5}), None]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from copy import deepcopy
 
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import load_paper, load_yaml
+from tcpfair.papers.papers import load_yaml
 from tcpfair.web import tours as tours_module
 from tcpfair.web.tours import FILE, Run, label, spec_of, tours
 from tests.web.node import ROOT, STATIC, needs_node
@@ -21,81 +22,56 @@ LIVE = re.compile(r'<data class="live" value="(\w+)">')
 
 
 @pytest.fixture(scope="module")
-def data():
-    return tours(LAYOUT)
+def steps():
+    """By name, such as ``cubic/2``."""
+    return {
+        f"{tour['id']}/{k}": step for tour in tours(LAYOUT)["tours"] for k, step in enumerate(tour["steps"], start=1)
+    }
 
 
-def steps(data):
-    return [step for tour in data["tours"] for step in tour["steps"]]
+def test_the_tours_that_were_promised_are_there(steps):
+    lengths = Counter(name.partition("/")[0] for name in steps)
+    assert {"models", "cubic", "rtt", "nru", "phase", "background", "packets"} == lengths.keys()
+    assert all(3 <= length <= 6 for length in lengths.values())
 
 
-def test_the_tours_that_were_promised_are_there(data):
-    assert {"models", "cubic", "rtt", "nru", "phase", "background", "packets"} == {tour["id"] for tour in data["tours"]}
-    assert all(3 <= len(tour["steps"]) <= 6 for tour in data["tours"])
+def test_every_step_shows_something_and_asks_a_question_that_it_answers(steps):
+    for name, step in steps.items():
+        of_packets = step["panel"] == "packets"
+        assert "?" in step["question"] and step["answer"], name
+        assert (step["stretch"] is not None) == of_packets, name
+        assert step["point"]["plot"] in ([None] if of_packets else step["plots"]), name
+        assert all(number["shipped"] is not None for number in step["numbers"].values()), name
 
 
-def test_every_step_shows_something_and_asks_a_question_that_it_answers(data):
-    for step in steps(data):
-        assert "?" in step["question"] and step["answer"], step["title"]
-        assert (step["stretch"] is not None) == (step["panel"] == "packets"), step["title"]
-        assert step["point"]["plot"] in (None, *step["plots"]), step["title"]
-        assert (step["point"]["plot"] is None) == (step["panel"] == "packets"), step["title"]
-
-
-def test_texts_are_html_without_open_ends(data):
-    for step in steps(data):
+def test_texts_are_html_without_open_ends(steps):
+    for step in steps.values():
         for text in (step["text"], step["look"], step["question"], step["answer"]):
             assert re.fullmatch(r"(<p>[^{}*`\0]+</p>)+", text), text
             assert not re.search(r"<(?!/?(p|em|i|sub|code)>|data |/data>)", text), text
 
 
-def test_plots_and_settings_are_those_of_the_page(data):
+def test_plots_and_settings_are_those_of_the_page(steps):
     keys = set(re.findall(r'key: "(\w+)"', (STATIC / "panels.js").read_text()))
     controls = (STATIC / "controls.js").read_text()
-    rows = set(re.findall(r"^        (\w+): \(key", controls, re.MULTILINE))
-    of_flows = set(re.findall(r"^      (\w+): \(key", controls, re.MULTILINE))
-    for step in steps(data):
+    names = re.findall(r"^        (\w+): \(key", controls, re.MULTILINE)
+    names += [f"flow {n} {name}" for n in (1, 2) for name in re.findall(r"^      (\w+): \(key", controls, re.MULTILINE)]
+    for step in steps.values():
         assert set(step["plots"]) <= keys
-        for name in step["controls"]:
-            kind, _, rest = name.partition(" ")
-            if kind == "axis":
-                run = step["run"]
-                assert rest in load_paper(LAYOUT.paper_config(run["paper"])).experiments[run["experiment"]].grid, name
-            else:
-                assert (rest.split()[-1] in of_flows) if kind == "flow" else name in rows, name
+        axes = [name.removeprefix("axis ") for name in step["controls"] if name not in names]
+        assert set(axes) <= step["run"]["point"].keys(), step["controls"]
 
 
-def test_a_number_is_of_the_page_or_marked_as_a_mean_over_runs(data):
-    [models] = [tour for tour in data["tours"] if tour["id"] == "models"]
-    assert LIVE.findall(models["steps"][0]["look"]) == ["bdp", "rtt", "t1", "law"]
-    assert models["steps"][0]["numbers"]["t1"]["shipped"] == 6.7
-    [nru] = [tour for tour in data["tours"] if tour["id"] == "nru"]
-    assert (
-        'title="U_N- of bhatti2008.table6, value over its runs, with the settings as shipped">−7.19<'
-        in (nru["steps"][2]["look"])
-    )
-
-
-def test_every_number_of_a_run_has_a_shipped_value(data):
-    assert not [
-        (step["title"], name)
-        for step in by_name(data).values()
-        for name, number in step["numbers"].items()
-        if number["shipped"] is None
-    ]
+def test_a_number_is_of_the_page_or_marked_as_a_mean_over_runs(steps):
+    assert LIVE.findall(steps["models/1"]["look"]) == ["bdp", "rtt", "t1", "law"]
+    assert steps["models/1"]["numbers"]["t1"]["shipped"] == 6.7
+    title = "U_N- of bhatti2008.table6, value over its runs, with the settings as shipped"
+    assert f'title="{title}">−7.19<' in steps["nru/3"]["look"]
 
 
 def test_labels_of_equations():
     assert label("kozu2014.eq6") == "kozu2014, equation 6"
     assert label("ogura.eq_B") == "ogura, not numbered"
-
-
-def edited(tmp_path, change):
-    values = load_yaml(FILE)
-    change(values)
-    path = tmp_path / "tours.yaml"
-    path.write_text(json.dumps(values))  # which is YAML, and written at once
-    return path
 
 
 def of_step(**changes):
@@ -134,8 +110,11 @@ RUN = {"paper": "ogura", "experiment": "model1", "point": {"protocol": "Reno", "
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(tmp_path, change, complaint):
+    values = load_yaml(FILE)
+    change(values)
+    (tmp_path / "tours.yaml").write_text(json.dumps(values))  # which is YAML, and written at once
     with pytest.raises(InputError) as refused:
-        tours(LAYOUT, edited(tmp_path, change))
+        tours(LAYOUT, tmp_path / "tours.yaml")
     assert complaint in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -159,10 +138,6 @@ def test_markup():
 QUICK = ("packets/1", "packets/2", "packets/3", "packets/4", "models/1", "models/3", "cubic/1")
 
 
-def by_name(data):
-    return {f"{tour['id']}/{k}": step for tour in data["tours"] for k, step in enumerate(tour["steps"], 1)}
-
-
 def faults(step, found):
     """What the runs of a step do not bear out: numbers as a reader sees them, conditions, and what is predicted or drawn."""
     for number, value in found["numbers"].items():
@@ -179,32 +154,23 @@ def faults(step, found):
             yield f"prediction at {each['at']!r}"
 
 
-def held(data, *names):
+@needs_node
+@pytest.mark.parametrize("names", [QUICK, pytest.param((), marks=pytest.mark.slow)], ids=["quick", "all"])
+def test_what_runs_give_is_what_the_tours_say(steps, names):
     """Every number is the shipped one, and every condition holds wherever a reader can go."""
-    known, found = by_name(data), evaluated(*names)
-    assert found.keys() == set(names or known)
-    assert {name: list(faults(known[name], step)) for name, step in found.items()} == {name: [] for name in found}
+    found = evaluated(*names)
+    assert found.keys() == set(names or steps)
+    assert {name: wrong for name in found if (wrong := list(faults(steps[name], found[name])))} == {}
 
 
-@needs_node
-def test_what_quick_runs_give_is_what_the_tours_say(data):
-    held(data, *QUICK)
-
-
-@pytest.mark.slow
-@needs_node
-def test_what_runs_give_is_what_the_tours_say(data):
-    held(data)
-
-
-# by what is altered in a step: the step, its new fields, and what is then found wrong with it
-ALTERED = {
-    "number": ("models/1", {"numbers": {"t1": {"shipped": 6.8}}}, ["t1"]),
-    "condition": ("models/1", {"holds": ["abs(t1_80 / t1_40 - 2) < 0.1"]}, ["abs(t1_80 / t1_40 - 2) < 0.1"]),
-    "slip": ("models/1", {"predict": {"slip": "4.1"}}, ["prediction at ''"]),
-    "choice": ("packets/2", {"predict": {"choices": {"about a tenth of it": "lost < 2 * room"}}}, ["prediction at ''"]),
-    "curve": ("cubic/1", {"draw": {"slip": "seen"}}, ["curve"]),
-}
+# what is altered: the step, its new fields, and what is then found wrong with it
+ALTERED = [
+    ("models/1", {"numbers": {"t1": {"shipped": 6.8}}}, ["t1"]),
+    ("models/1", {"holds": ["abs(t1_80 / t1_40 - 2) < 0.1"]}, ["abs(t1_80 / t1_40 - 2) < 0.1"]),
+    ("models/1", {"predict": {"slip": "4.1"}}, ["prediction at ''"]),
+    ("packets/2", {"predict": {"choices": {"about a tenth of it": "lost < 2 * room"}}}, ["prediction at ''"]),
+    ("cubic/1", {"draw": {"slip": "seen"}}, ["curve"]),
+]
 
 
 def merged(old, new):
@@ -215,26 +181,24 @@ def merged(old, new):
 
 
 @needs_node
-def test_whatever_is_altered_in_a_step_is_found(data):
-    altered = [merged(by_name(data)[name], change) for name, change, _ in ALTERED.values()]
+def test_whatever_is_altered_in_a_step_is_found(steps):
+    altered = [merged(steps[name], change) for name, change, _ in ALTERED]
     found = evaluated(everywhere=False, data={"tours": [{"id": "altered", "steps": altered}]})
-    wrong = [list(faults(step, found[f"altered/{k}"])) for k, step in enumerate(altered, 1)]
-    assert dict(zip(ALTERED, wrong, strict=True)) == {what: expected for what, (_, _, expected) in ALTERED.items()}
+    wrong = [list(faults(step, of)) for step, of in zip(altered, found.values(), strict=True)]
+    assert wrong == [expected for *_, expected in ALTERED]
 
 
-def test_what_was_taught_and_wrong_stays_corrected(data):
+def test_what_was_taught_and_wrong_stays_corrected(steps):
     """Sentences that rows of the page's own tables once contradicted; what they say now is among the conditions."""
-    [cubic] = [tour for tour in data["tours"] if tour["id"] == "cubic"]
-    first = cubic["steps"][0]
+    first = steps["cubic/1"]
     answer = re.sub(r"<[^>]+>", "", first["answer"])
     assert "K is the cube root of what is missing to Wmax, over C, in each of the … rows" in answer
     assert "fast convergence sets Wmax to 0.9 of the window" in answer and "K = ∛(Wmax/2)" in answer
     assert "It counts whole packets" in answer.replace("it counts", "It counts") and "∛(1/C)" in answer
     assert any("isFast(row) ? 3.6 : 2" in condition for condition in first["holds"])
     assert any("row.backS > row.kS - near_k + sampleS" in condition for condition in first["holds"])
-    [models] = [tour for tour in data["tours"] if tour["id"] == "models"]
-    assert models["steps"][0]["controls"] == ["axis rtt_ms"]
-    assert "RTT of the experiment" in models["steps"][0]["question"]
+    assert steps["models/1"]["controls"] == ["axis rtt_ms"]
+    assert "RTT of the experiment" in steps["models/1"]["question"]
 
 
 # what sentences of a step state about its means over many runs, next to the shipped numbers of its own runs
@@ -258,18 +222,20 @@ OVER_RUNS = {
 
 
 def over_runs():
-    """By step with means over runs: these and the shipped numbers, by name."""
+    """By step with means over runs: their names, and the values of all numbers."""
     for tour in tours_module.load().tours:
         for k, step in enumerate(tour.steps, 1):
-            own = {name: of.shipped for name, of in step.numbers.items() if of.of}
-            cells = {name: tours_module.cell(LAYOUT, of) for name, of in step.numbers.items() if not of.of}
-            if cells:
-                yield f"{tour.id}/{k}", {name: step.numbers[name].times * x for name, x in (own | cells).items()}, cells
+            values = {
+                name: of.times * (of.shipped if of.of else tours_module.cell(LAYOUT, of))
+                for name, of in step.numbers.items()
+            }
+            if cells := [name for name, of in step.numbers.items() if not of.of]:
+                yield f"{tour.id}/{k}", cells, values
 
 
 def test_means_over_runs_bear_their_sentences_out():
-    known = {name: numbers for name, numbers, _ in over_runs()}
-    assert {name for name, numbers in known.items() if not eval(OVER_RUNS[name], {}, dict(numbers))} == set()
+    known = {name: values for name, _, values in over_runs()}
+    assert [name for name, values in known.items() if not eval(OVER_RUNS[name], {}, values)] == []
     assert known.keys() == OVER_RUNS.keys()
     # all rows of the table that the answer names
     table = tours_module._table(LAYOUT.data / "expected" / "bhatti2008" / "tab05.csv")
@@ -280,11 +246,8 @@ def test_means_over_runs_bear_their_sentences_out():
 
 def test_an_altered_mean_is_found():
     """Each mean, altered in four ways, one of which contradicts the sentence of its step."""
-    missed = {
-        f"{name}: {cell}"
-        for name, numbers, cells in over_runs()
-        for cell in cells
-        for x in [numbers[cell]]
-        if all(eval(OVER_RUNS[name], {}, numbers | {cell: altered}) for altered in (10 * x, x / 10, -x, x + 50))
-    }
-    assert missed == set()
+    for name, cells, values in over_runs():
+        for cell in cells:
+            x = values[cell]
+            altered = [values | {cell: other} for other in (10 * x, x / 10, -x, x + 50)]
+            assert not all(eval(OVER_RUNS[name], {}, each) for each in altered), f"{name}: {cell}"

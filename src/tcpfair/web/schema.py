@@ -14,6 +14,7 @@ from tcpfair.cc.api import STACK
 from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.measures.catalogue import GROUPS
 from tcpfair.measures.shown import METRICS, OVER_TIME
 from tcpfair.papers.papers import load_paper, load_yaml
 from tcpfair.papers.scenario import (
@@ -76,6 +77,7 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
             "laws": {"lognormal": fields_of(LogNormal), "pareto": fields_of(Pareto)},
         },
         "metrics": {name: {"words": metric.words, "unit": metric.unit} for name, metric in METRICS.items()},
+        "weighted": [name for name, group in GROUPS.items() if group.by_self_pairs],
         "plots": {name: {"title": shown.title, **shown._asdict()} for name, shown in OVER_TIME.items()},
         "limits": LIMITS,
         "papers": {

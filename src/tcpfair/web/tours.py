@@ -18,13 +18,14 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
-from tcpfair.papers.scenario import make_scenario, one_line
+from tcpfair.papers.scenario import Frozen, make_scenario, one_line
+from tcpfair.papers.settings import grid_points
 from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.web.schema import examples
 
@@ -35,11 +36,7 @@ PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
 PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k", "plane"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Run(_Strict):
+class Run(Frozen):
     """A run of a paper's experiment, with what is changed in it, or an example of the packet view."""
 
     example: str | None = None
@@ -51,7 +48,7 @@ class Run(_Strict):
     flow: dict[str, Any] = Field(default_factory=dict, description="fields of all flows that get other values")
 
 
-class Number(_Strict):
+class Number(Frozen):
     """A number in a text: a cell of the baseline, or what one run gives."""
 
     show: str = Field(default=".2f", pattern=r"^\.\df$")
@@ -75,7 +72,7 @@ class Number(_Strict):
         return self
 
 
-class Point(_Strict):
+class Point(Frozen):
     """What to point at: a place on a line of a plot, such as ``loss 2``, or the next event of a kind in the packet view."""
 
     plot: PlotName | None = None
@@ -83,7 +80,7 @@ class Point(_Strict):
     says: str = Field(max_length=48)
 
 
-class Predict(_Strict):
+class Predict(Frozen):
     """A prediction before the answer: a number, or one of a few choices. What is right follows from the step's numbers."""
 
     number: str | None = Field(default=None, description="an expression over the numbers")
@@ -101,7 +98,7 @@ class Predict(_Strict):
         return self
 
 
-class Draw(_Strict):
+class Draw(Frozen):
     """A curve that a reader draws from a loss to the next one, before the curve of the run is shown."""
 
     plot: PlotName
@@ -114,7 +111,7 @@ class Draw(_Strict):
     hint: str = Field(pattern=r"^[^{}]+$", description="what to think of after that mistake")
 
 
-class Step(_Strict):
+class Step(Frozen):
     """One step of a tour."""
 
     title: str
@@ -137,7 +134,7 @@ class Step(_Strict):
     holds: tuple[str, ...] = Field(min_length=1)
 
 
-class Tour(_Strict):
+class Tour(Frozen):
     """A tour; ``asks`` is its question, in a sentence."""
 
     id: str = Field(pattern=r"^[a-z_]+$")
@@ -146,7 +143,7 @@ class Tour(_Strict):
     steps: tuple[Step, ...] = Field(min_length=2)
 
 
-class Tours(_Strict):
+class Tours(Frozen):
     equations: dict[str, str] = Field(description="the note next to each equation, such as what its letters are")
     tours: tuple[Tour, ...] = Field(min_length=1)
 
@@ -252,11 +249,9 @@ def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
     if run.experiment not in paper.experiments:
         raise unknown(f"{where}: {run.paper}: experiment", run.experiment, paper.experiments)
     experiment = paper.experiments[run.experiment]
-    grid = experiment.grid
-    on_grid = run.point.keys() == grid.keys() and all(run.point[axis] in grid[axis].value for axis in grid)
-    if not on_grid or run.replicate >= experiment.runs.value:
+    if run.point not in grid_points(experiment) or run.replicate >= experiment.runs.value:
         raise InputError(f"{where}: {run.paper}.{run.experiment} has no run {run.replicate} at {run.point}")
-    point = {axis: values.model_copy(update={"value": [run.point[axis]]}) for axis, values in grid.items()}
+    point = {axis: values.model_copy(update={"value": [run.point[axis]]}) for axis, values in experiment.grid.items()}
     once = experiment.runs.model_copy(update={"value": 1})
     alone = experiment.model_copy(update={"grid": point, "runs": once})
     [spec] = run_specs(paper.model_copy(update={"experiments": {run.experiment: alone}}), run.experiment, run.replicate)

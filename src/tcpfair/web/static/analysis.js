@@ -10,7 +10,6 @@ tcpfair.analysis = (() => {
   const m = tcpfair.measures;
   const BITS_PER_BYTE = 8;
   const BPS_PER_MBPS = 1e6;
-  const OF_WEIGHTS = ["nru", "stability", "convergence"]; // groups that need weights
 
   /** Bandwidth-delay product in packets. */
   const bdpPkts = (capacityBps, rttS, wireBytes) => (capacityBps * rttS) / (BITS_PER_BYTE * wireBytes);
@@ -292,7 +291,7 @@ tcpfair.analysis = (() => {
    * flow or null, also: {rule: weights}}.
    */
   function measure(run, groups, how) {
-    const ready = groups.filter((name) => how.weights || !OF_WEIGHTS.includes(name));
+    const ready = groups.filter((name) => how.weights || !tcpfair.schema.weighted.includes(name));
     const pairs = ready.flatMap((name) => GROUPS[name](run, how));
     return pairs.flatMap(([metric, values]) =>
       Array.isArray(values) ? values.map((value, n) => ({ metric, flow: n + 1, value })) : [{ metric, flow: 0, value: values }],

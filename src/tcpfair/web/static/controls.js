@@ -32,7 +32,7 @@ tcpfair.controls = (() => {
   ];
 
   /**
-   * Fills `form`. `lab` gives {schema, side(): what is edited, edited(): to be called after a change,
+   * Fills `form`. `lab` gives {side(): what is edited, edited(): to be called after a change,
    * reshaped(): after one that needs other inputs}.
    */
   function create(form, lab) {
@@ -42,7 +42,7 @@ tcpfair.controls = (() => {
     let kept = rows; // where the next row belongs
     let flowsShown = FLOWS_SHOWN;
 
-    const what = (model, name) => fieldOf(lab.schema, model, name).what || "";
+    const what = (model, name) => fieldOf(model, name).what || "";
     const keep = (row) => (kept.push(row), row);
     const refresh = () => [...rows, ...namedRows].forEach((row) => row.refresh?.());
     const changed = () => {
@@ -64,8 +64,8 @@ tcpfair.controls = (() => {
     /** What an input for a field of `record` has: see inputs.js. `then` is called after a change. */
     const ofField = (model, record, name, { then, ...options }, key = name) => ({
       ...{ what: what(model, name), key },
-      get: () => valueOf(lab.schema, model, record, name),
-      set: (value) => (setValue(lab.schema, model, record, name, value), then?.(), changed()),
+      get: () => valueOf(model, record, name),
+      set: (value) => (setValue(model, record, name, value), then?.(), changed()),
       ...options,
     });
     const chosen = (model, record, name, options, key) => keep(choice(ofField(model, record, name, options, key)));
@@ -73,7 +73,7 @@ tcpfair.controls = (() => {
 
     /** A number, with the bounds of the schema. */
     function field(model, record, name, label, unit, options = {}, key = name) {
-      const { gt: above, ge: least, default: usual } = fieldOf(lab.schema, model, name);
+      const { gt: above, ge: least, default: usual } = fieldOf(model, name);
       const number = { label, unit, factor: FACTORS[unit.split(",")[0]], above, least, infinite: usual === "Infinity" };
       return keep(quantity(ofField(model, record, name, { ...number, ...options }, key)));
     }
@@ -185,7 +185,7 @@ tcpfair.controls = (() => {
 
     /** Algorithm, parameters and the settings of hosts that a flow and a source of short flows share. */
     function protocolRows(flow, key) {
-      const algorithms = lab.schema.algorithms;
+      const algorithms = tcpfair.schema.algorithms;
       const algorithm = algorithms.find((each) => each.name === flow.cc);
       return [
         part(`${key} params`, `parameters of ${flow.cc}`, () => [
@@ -220,7 +220,7 @@ tcpfair.controls = (() => {
     function algorithmChoice(flow, key, label) {
       return keep(choice({
         ...{ label, key: `${key} cc`, wide: true },
-        options: lab.schema.algorithms.map((each) => [each.name, each.title && each.title !== each.name ? `${each.name}: ${each.title}` : each.name]),
+        options: tcpfair.schema.algorithms.map((each) => [each.name, each.title && each.title !== each.name ? `${each.name}: ${each.title}` : each.name]),
         get: () => flow.cc,
         set: (name) => {
           flow.cc = flow.protocol = name;
@@ -288,7 +288,7 @@ tcpfair.controls = (() => {
     }
 
     function lawRows(law, key) {
-      const names = Object.keys(lab.schema.defaults.laws[law.law]).filter((name) => name in LAW_FIELDS);
+      const names = Object.keys(tcpfair.schema.defaults.laws[law.law]).filter((name) => name in LAW_FIELDS);
       const rowOf = (name, [label, unit = ""]) => field(law.law, law, name, label, unit, { what: "" }, `${key} ${name}`);
       return make("div", {}, names.map((name) => rowOf(name, LAW_FIELDS[name])));
     }

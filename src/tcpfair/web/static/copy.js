@@ -13,15 +13,15 @@ tcpfair.copying = (() => {
   const toBytes = (text) => bytesOf(text.replaceAll("-", "+").replaceAll("_", "/"));
 
   /** The settings of a side that links and "Undo" store. */
-  const kept = (schema, side) => ({
-    ...{ scenario: compact(schema, side.scenario), seed: side.seed, measuring: side.measuring },
+  const kept = (side) => ({
+    ...{ scenario: compact(side.scenario), seed: side.seed, measuring: side.measuring },
     ...(side.preset ? { preset: side.preset } : {}),
     ...(side.bufferUnit === "packets" ? {} : { bufferUnit: side.bufferUnit }),
   });
 
   /** The fragment of a link: the settings of the sides, and the view as texts by name. */
-  async function fragmentOf(schema, sides, view = {}) {
-    const json = JSON.stringify(sides.map((side) => kept(schema, side)));
+  async function fragmentOf(sides, view = {}) {
+    const json = JSON.stringify(sides.map(kept));
     const settings = toText(new Uint8Array(await through(new CompressionStream("deflate-raw"), json).arrayBuffer()));
     return [`${VERSION}.${settings}`, ...Object.entries(view).filter(([, text]) => text).map(([name, text]) => `${name}=${text}`)].join("&");
   }
@@ -62,13 +62,13 @@ tcpfair.copying = (() => {
   const yaml = (value) => jsyaml.dump(value, { forceQuotes: true, quotingType: '"', lineWidth: -1, noRefs: true });
 
   /** Python that gives the run of a side, from a checkout's environment. */
-  function pythonOf(schema, side) {
+  function pythonOf(side) {
     const { scenario, seed } = side.of;
     return [
       "from tcpfair.papers.scenario import make_scenario",
       "from tcpfair.engine.dumbbell import run",
       "",
-      `scenario = make_scenario(${python(compact(schema, scenario))})`,
+      `scenario = make_scenario(${python(compact(scenario))})`,
       `result = run(scenario, seed=${seed}, log_events=True)`,
       "print(result.delivered_pkts[-1], result.dropped_pkts[-1])",
       "",
@@ -76,9 +76,9 @@ tcpfair.copying = (() => {
   }
 
   /** A file for `./reproduce digest`. */
-  function yamlOf(schema, side) {
+  function yamlOf(side) {
     const { scenario, seed } = side.of;
-    return `# ./reproduce digest FILE prints ${side.result.digest}\nseed: ${seed}\n${yaml({ scenario: compact(schema, scenario) })}`;
+    return `# ./reproduce digest FILE prints ${side.result.digest}\nseed: ${seed}\n${yaml({ scenario: compact(scenario) })}`;
   }
 
   /** The samples of a side's run as a table. */
@@ -115,14 +115,14 @@ tcpfair.copying = (() => {
   }
 
   /** All of it for one side; `link` is the address with all settings. */
-  function panel(schema, side, link) {
+  function panel(side, link) {
     const { digest } = side.result;
     return make("div", {},
       make("p", {}, "SHA-256 of all outputs of this run: ", make("code", { className: "digest" }, digest)),
       make("p", { className: "source" }, "Save the YAML as run.yaml in a checkout; ", make("code", {}, "./reproduce digest run.yaml"), " prints the same digest from the native engine."),
       copyable("Link", link, "The part after # contains the settings. It works with any copy of this file."),
-      copyable("YAML", yamlOf(schema, side)),
-      copyable("Python", pythonOf(schema, side), "In the environment of a checkout: .venv/bin/python."),
+      copyable("YAML", yamlOf(side)),
+      copyable("Python", pythonOf(side), "In the environment of a checkout: .venv/bin/python."),
     );
   }
 

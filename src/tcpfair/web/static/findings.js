@@ -105,7 +105,7 @@ tcpfair.findings = (() => {
     if (run.example) return [tcpfair.schema.examples[run.example].scenario, {}];
     const preset = { paper: run.paper, experiment: run.experiment, point: run.point, replicate: run.replicate };
     if (!Object.keys(run.change).length && !Object.keys(run.flow).length) return [preset, {}];
-    const { scenario, seed, measuring } = tcpfair.presets.load(tcpfair.schema, preset);
+    const { scenario, seed, measuring } = tcpfair.presets.load(preset);
     Object.assign(scenario, run.change);
     scenario.flows = scenario.flows.map((flow) => ({ ...flow, ...run.flow }));
     return [scenario, { seed, measuring }];
@@ -123,8 +123,8 @@ tcpfair.findings = (() => {
   /** The settings of a run of a tour: {scenario, seed, preset, measuring}. */
   function settings(run) {
     const [given, { seed = "1", measuring = null }] = asked(run);
-    if (given.paper) return tcpfair.presets.load(tcpfair.schema, given);
-    return { scenario: given, seed, preset: null, measuring: measuring ?? tcpfair.presets.measuringOf(tcpfair.schema, given) };
+    if (given.paper) return tcpfair.presets.load(given);
+    return { scenario: given, seed, preset: null, measuring: measuring ?? tcpfair.presets.measuringOf(given) };
   }
 
   async function simulated(run) {

@@ -29,7 +29,7 @@
   const past = []; // earlier settings as text, for "Undo"
   let home = null; // the settings that "Reset" restores
   let edited = 0; // place of the side whose settings are open
-  let schema, runs, controls, picker, plots;
+  let runs, controls, picker, plots;
   let editTimer = 0;
   let cursorS = null;
 
@@ -72,7 +72,7 @@
 
   function sideOf(scenario, { seed = "1", measuring, preset = null, bufferUnit = "packets" } = {}) {
     const own = copy(scenario);
-    const how = tcpfair.presets.measuringOf(schema, own, preset);
+    const how = tcpfair.presets.measuringOf(own, preset);
     if (!preset) how.everyS = Math.max(own.sample_s, Math.min(1, own.duration_s / 20));
     Object.assign(how, measuring, { analysis: { ...how.analysis, ...measuring?.analysis } });
     return { scenario: own, seed: String(seed), preset, measuring: how, bufferUnit };
@@ -81,7 +81,7 @@
   /** A side with the run of a preset or a scenario. */
   function toSide(given, options = {}) {
     if (!("paper" in given)) return sideOf(given, options);
-    const own = tcpfair.presets.load(schema, given);
+    const own = tcpfair.presets.load(given);
     return { ...own, seed: String(options.seed ?? own.seed), measuring: { ...own.measuring, ...options.measuring } };
   }
 
@@ -105,8 +105,8 @@
   /** Sets a value of a grid axis, for each side whose experiment has it. */
   function move(axis, value) {
     sides.forEach((one, place) => {
-      const values = one.preset && schema.presets[one.preset.paper][one.preset.experiment].grid[axis];
-      if (values?.includes(value)) take(place, tcpfair.presets.load(schema, { ...one.preset, point: { ...one.preset.point, [axis]: value } }));
+      const values = one.preset && tcpfair.presets.experimentOf(one.preset).grid[axis];
+      if (values?.includes(value)) take(place, tcpfair.presets.load({ ...one.preset, point: { ...one.preset.point, [axis]: value } }));
     });
   }
 
@@ -174,7 +174,7 @@
   }
 
   /** The settings that "Undo" and "Reset" restore, as text. */
-  const snapshot = () => JSON.stringify(sides.map((one) => tcpfair.copying.kept(schema, one)));
+  const snapshot = () => JSON.stringify(sides.map(tcpfair.copying.kept));
 
   /** Stores the settings for "Undo", if they have changed. */
   function remember() {
@@ -183,7 +183,7 @@
     drawActs();
   }
 
-  const known = ({ preset }) => (preset && schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
+  const known = ({ preset }) => (preset && tcpfair.schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
 
   /** Restores the sides from what `copying.kept` returned. */
   function restore(kept) {
@@ -224,7 +224,7 @@
   /** Writes settings and view into the address after a pause of changes. */
   const keepLink = later(LINK_MS, async () => {
     remember();
-    const fragment = await tcpfair.copying.fragmentOf(schema, sides, view());
+    const fragment = await tcpfair.copying.fragmentOf(sides, view());
     try {
       history.replaceState(null, "", `#${fragment}`);
     } catch {
@@ -246,7 +246,7 @@
   function drawState() {
     const old = sides.some((one) => !isCurrent(one));
     const parts = inSight().filter((one) => one.result.digest === undefined);
-    renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(schema, sides) : "");
+    renew(byId("differs"), sides.length > 1 ? tcpfair.results.differing(sides) : "");
     document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
     const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
     byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. Dimmed parts show the settings before.` : "Dimmed: the run of the settings before.";
@@ -256,8 +256,8 @@
   /** Redraws what shows the progress of a run. */
   function drawPart() {
     plots.show(inSight());
-    drawStrip();
     drawState();
+    drawStrip();
   }
 
   function drawStrip() {
@@ -267,28 +267,25 @@
   }
 
   function draw() {
-    plots.show(inSight());
-    drawState();
-    drawStrip();
+    drawPart();
     perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
     renew(byId("tiles"), ready().length ? tcpfair.results.tiles(ready()) : "");
     drawFlows();
-    drawReferences();
+    perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
     tcpfair.tours.refresh();
-    perSide(byId("print"), (one) => tcpfair.results.printTable(schema, one));
+    perSide(byId("print"), tcpfair.results.printTable);
     drawOpenTab();
     drawAsk();
   }
 
   const drawFlows = () => perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
-  const drawReferences = () => perSide(byId("references"), (one) => tcpfair.results.references(one, () => runs.askReferences(one)));
 
   const drawAtCursor = inFrame(() => ready().length && (drawFlows(), drawStrip()));
 
   const TABS = {
     plots: null,
     numbers: () => renew(byId("numbers"), tcpfair.results.numbers(ready())),
-    epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
+    epochs: () => perSide(byId("epochs"), tcpfair.results.epochs),
     seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
     packets: () => tcpfair.packets.mount(byId("tab-packets")).follow(ready().includes(side()) ? side() : ready()[0]),
     copy: () => keepLink(),
@@ -300,7 +297,7 @@
   function drawCopy(fragment) {
     if (tab !== "copy") return;
     const link = `${isInNotebook ? "lab.html" : location.href.split("#")[0]}#${fragment}`;
-    perSide(byId("copies"), (one) => tcpfair.copying.panel(schema, one, link));
+    perSide(byId("copies"), (one) => tcpfair.copying.panel(one, link));
   }
 
   function select(name, focus = false) {
@@ -541,16 +538,15 @@
 
   async function begin() {
     await tcpfair.ready;
-    schema = tcpfair.schema;
-    const lab = { schema, side, edited: onEdit, reshaped: reshape };
-    runs = tcpfair.runs.create({ schema, changed: onRuns });
+    const lab = { side, edited: onEdit, reshaped: reshape };
+    runs = tcpfair.runs.create(onRuns);
     controls = tcpfair.controls.create(byId("controls"), lab);
     picker = tcpfair.picker.create(byId("presets"), {
       ...lab,
-      load: (preset) => take(edited, tcpfair.presets.load(schema, preset)),
+      load: (preset) => take(edited, tcpfair.presets.load(preset)),
       free: () => take(edited, { ...sideOf(side().scenario, { seed: side().seed }), preset: null }),
       example: (name) => {
-        const { scenario, from_s, length_s } = schema.examples[name];
+        const { scenario, from_s, length_s } = tcpfair.schema.examples[name];
         take(edited, { ...sideOf(scenario), preset: null });
         tcpfair.lab.look({ from_s, length_s });
         select("packets");
@@ -592,7 +588,7 @@
   async function fromAddress() {
     let found = null;
     try {
-      const named = tcpfair.presets.named(schema, fragment());
+      const named = tcpfair.presets.named(fragment());
       found = named ? [named] : await tcpfair.copying.sidesOf(fragment());
       found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {

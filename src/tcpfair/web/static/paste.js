@@ -57,7 +57,7 @@ tcpfair.paste = (() => {
     if (unknown) throw new Error(`${unknown}: unknown; known are scenario, seed`);
     const seed = isNode(whole.seed) ? "a list or mapping" : String(whole.seed ?? 1);
     if (!/^\d{1,20}$/.test(seed) || BigInt(seed) >= 1n << 63n) throw new Error(`seed: must be a whole number from 0 to 2^63 - 1 (got ${seed})`);
-    return { scenario: tcpfair.scenarios.compact(tcpfair.schema, tcpfair.check(whole.scenario)), seed };
+    return { scenario: tcpfair.scenarios.compact(tcpfair.check(whole.scenario)), seed };
   }
 
   const recordedLine = (panel, n) => ({ label: `recorded ${n}`, recorded: true, panel, flow: null, tS: [], y: [] });

@@ -17,11 +17,11 @@ tcpfair.picker = (() => {
   const EDITED = "edited";
 
   /**
-   * Fills `box`. `lab` gives {schema, side(), load(preset), free(), example(name), move(axis, value)}: the second is what is
+   * Fills `box`. `lab` gives {side(), load(preset), free(), example(name), move(axis, value)}: the second is what is
    * edited, the others are called with what a reader picks.
    */
   function create(box, lab) {
-    const { presets, papers: about } = lab.schema;
+    const { presets, papers: about } = tcpfair.schema;
     let rows = [];
 
     const pick = (name, options, get, then, wide = false) => {
@@ -32,7 +32,7 @@ tcpfair.picker = (() => {
 
     function build() {
       const { preset } = lab.side();
-      const examples = Object.keys(lab.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
+      const examples = Object.keys(tcpfair.schema.examples).map((name) => `${EXAMPLE}${name}`);
       const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, `${paper}: ${about[paper].cite}`]), ...examples];
       const parts = [
         pick("Paper", papers, () => preset?.paper ?? "", (paper) => {
@@ -49,7 +49,7 @@ tcpfair.picker = (() => {
       renew(box, ...parts);
     }
 
-    const fieldsOf = (scenario) => leaves(compact(lab.schema, scenario));
+    const fieldsOf = (scenario) => leaves(compact(scenario));
     let own = {}; // {preset, seed, fields, sets}: the run of the preset last compared, and by axis the fields that it sets
     function ownOf(preset) {
       if (own.preset !== preset) {
@@ -81,9 +81,9 @@ tcpfair.picker = (() => {
       const names = Object.entries(experiments).map(([name, each]) => [name, `${name}: ${each.title}`]);
       const load = (change) => lab.load({ ...preset, ...change });
       const axes = Object.entries(experiment.grid).map(([axis, values]) =>
-        pick(AXES[axis] || axis, values.map((value) => [value, String(value)]), () => held(axis), (value) => load({ point: { ...preset.point, [axis]: value } })),
+        pick(AXES[axis] || axis, values, () => held(axis), (value) => load({ point: { ...preset.point, [axis]: value } })),
       );
-      const replicates = Array.from({ length: experiment.replicates }, (_, k) => [k, String(k)]);
+      const replicates = [...Array(experiment.replicates).keys()];
       return [
         pick("Experiment", names, () => preset.experiment, (name) => load({ experiment: name, point: nearPoint(experiments[name], preset.point), replicate: 0 }), true),
         ...axes,
@@ -96,8 +96,7 @@ tcpfair.picker = (() => {
     function axis(name) {
       const { preset } = lab.side();
       const values = preset && presets[preset.paper][preset.experiment].grid[name];
-      const options = values?.map((value) => [value, String(value)]);
-      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options, get: () => held(name), set: (value) => lab.move(name, value) }));
+      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options: values, get: () => held(name), set: (value) => lab.move(name, value) }));
     }
 
     /** The point of another grid that has as much as it can of this one. */

@@ -7,11 +7,11 @@
 
 tcpfair.presets = (() => {
   const m = tcpfair.measures;
-  const { copy } = tcpfair.scenarios;
+  const { copy, packetsKey } = tcpfair.scenarios;
   const SAMPLES_DRAWN = 1200; // at least about this number, if the paper's own sampling is coarser
   const LEAST_SAMPLE_S = 0.01;
 
-  const experimentOf = (schema, preset) => schema.presets[preset.paper][preset.experiment];
+  const experimentOf = ({ paper, experiment }) => tcpfair.schema.presets[paper][experiment];
   const runOf = ({ paper, experiment, point, replicate }) => tcpfair.preset(paper, experiment, point, replicate);
 
   /** The first point of an experiment's grid. */
@@ -37,9 +37,9 @@ tcpfair.presets = (() => {
   }
 
   /** How a scenario is measured: `window` and `rule` as the paper has them, or all of it after the last start. */
-  function measuringOf(schema, scenario, preset = null) {
-    const experiment = preset && experimentOf(schema, preset);
-    const analysis = { ...freeAnalysis(scenario), ...(preset ? schema.papers[preset.paper].analysis : {}) };
+  function measuringOf(scenario, preset = null) {
+    const experiment = preset && experimentOf(preset);
+    const analysis = { ...freeAnalysis(scenario), ...(preset ? tcpfair.schema.papers[preset.paper].analysis : {}) };
     const [fromS, toS] = experiment?.window_s || [preset ? 0 : analysis.t_e_s, scenario.duration_s];
     return {
       ...{ fromS, toS: Math.min(toS, scenario.duration_s), everyS: scenario.sample_s, selfRuns: 1 },
@@ -52,12 +52,12 @@ tcpfair.presets = (() => {
    * A side of the page (see lab.js) with the run of a preset; axes that it does not name have their first value. Throws a line
    * for an unknown experiment.
    */
-  function load(schema, { paper, experiment, point, replicate = 0 }) {
-    const own = schema.presets[paper]?.[experiment];
+  function load({ paper, experiment, point, replicate = 0 }) {
+    const own = tcpfair.schema.presets[paper]?.[experiment];
     if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
     const preset = copy({ paper, experiment, point: { ...firstPoint(own), ...point }, replicate });
     const { scenario, seed } = runOf(preset);
-    const measuring = measuringOf(schema, scenario, preset);
+    const measuring = measuringOf(scenario, preset);
     return { scenario: { ...scenario, sample_s: drawnSampleS(scenario) }, seed, preset, measuring, bufferUnit: "packets" };
   }
 
@@ -65,11 +65,11 @@ tcpfair.presets = (() => {
    * The side that a fragment such as `#preset=ogura/loss_sweep&loss_rate=0.01&replicate=2` names; null if it names none. A missing
    * axis has its first value. Throws a line for an unknown run.
    */
-  function named(schema, fragment) {
+  function named(fragment) {
     const { preset: path, replicate = "0", ...asked } = tcpfair.copying.viewOf(fragment);
     if (!path) return null;
     const [paper, experiment] = path.split("/");
-    const own = schema.presets[paper]?.[experiment];
+    const own = tcpfair.schema.presets[paper]?.[experiment];
     const valueOf = ([axis, values]) => {
       const value = values.find((each) => String(each) === asked[axis] || (typeof each === "number" && each === Number(asked[axis])));
       if (value === undefined) throw new Error(`${axis}: ${asked[axis]} is not a value of ${path}; known are ${values.join(", ")}`);
@@ -77,24 +77,23 @@ tcpfair.presets = (() => {
     };
     const point = Object.fromEntries(Object.entries(own?.grid ?? {}).filter(([axis]) => axis in asked).map(valueOf));
     if (own && !(Number(replicate) in Array(own.replicates).fill())) throw new Error(`replicate: must be from 0 to ${own.replicates - 1}, got ${replicate}`);
-    return load(schema, { paper, experiment, point, replicate: Number(replicate) });
+    return load({ paper, experiment, point, replicate: Number(replicate) });
   }
 
-  /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */
-  function isUnchanged(schema, side) {
-    if (!side.preset) return false;
-    const own = runOf(side.preset);
-    const key = (scenario) => tcpfair.scenarios.packetsKey(schema, scenario);
-    return own.seed === side.seed && key(own.scenario) === key(side.scenario);
+  /** Whether what was simulated still is the run of its preset, whatever is recorded of it. */
+  function isUnchanged({ preset, scenario, seed }) {
+    if (!preset) return false;
+    const own = runOf(preset);
+    return own.seed === seed && packetsKey(own.scenario) === packetsKey(scenario);
   }
 
   // --- Published numbers --------------------------------------------------------------------------------------------
 
   /** The published numbers of this grid point: {metric, flow, value, derived, ...}, value NaN for a dash. */
-  function printedAt(schema, preset) {
+  function printedAt(preset) {
     if (!preset) return [];
     const here = (number) => Object.entries(number.point).every(([axis, value]) => preset.point[axis] === value);
-    const rows = (experimentOf(schema, preset).printed || []).filter(here);
+    const rows = (experimentOf(preset).printed || []).filter(here);
     return rows.map((number) => ({ ...number, value: number.value === null ? NaN : number.value }));
   }
 

@@ -65,9 +65,9 @@ tcpfair.results = (() => {
   const DIFFERENCES_TOLD = 6;
 
   /** What A and B differ in, in a line. */
-  function differing(schema, [one, other]) {
+  function differing([one, other]) {
     const told = (value) => (typeof value === "number" ? plain(value) : String(value));
-    const found = tcpfair.scenarios.differences(schema, one, other);
+    const found = tcpfair.scenarios.differences(one, other);
     const parts = found.slice(0, DIFFERENCES_TOLD).map(([field, ...values]) => make("span", {}, make("code", {}, field), ` ${values.map(told).join(" | ")}`));
     const more = found.length - parts.length;
     return make("p", {}, found.length ? "A and B differ in (A | B): " : "A and B are equal: change a setting of B.", parts.flatMap((part, k) => [k ? "; " : "", part]), more > 0 ? `; and ${more} more` : "");
@@ -159,12 +159,12 @@ tcpfair.results = (() => {
   const open = new Set(); // unfolded parts
 
   /** The published values of the preset, next to this run and, if available, several seeds. */
-  function printTable(schema, side) {
-    const numbers = tcpfair.presets.printedAt(schema, side.of.preset);
+  function printTable(side) {
+    const numbers = tcpfair.presets.printedAt(side.of.preset);
     if (!numbers.length) return null;
     const analysis = side.of.measuring.analysis;
     const seeds = (side.seeds?.runs || []).map((each) => each.measures);
-    const changed = !tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
+    const changed = !tcpfair.presets.isUnchanged(side.of);
     const row = (number) => {
       const scatter = tcpfair.presets.SCATTER[number.runs];
       const live = scatter ? null : tcpfair.presets.liveValue(number, [side.measures], analysis);

@@ -26,9 +26,9 @@ tcpfair.runs = (() => {
   const prefix = (sides, { name }) => (sides.length > 1 ? `${name}: ` : "");
 
   /** The groups of measures of a side; without a preset, all that apply to the scenario. */
-  function groupsOf(schema, side) {
+  function groupsOf(side) {
     if (side.preset) {
-      const asked = tcpfair.presets.experimentOf(schema, side.preset).measures || [];
+      const asked = tcpfair.presets.experimentOf(side.preset).measures || [];
       return [...new Set([...asked, "throughput", "jfi", ...(side.run.flows.length > 1 ? ["nru", "stability", "convergence"] : [])])];
     }
     const two = side.run.flows.length === 2;
@@ -42,12 +42,11 @@ tcpfair.runs = (() => {
   }
 
   /**
-   * `lab` gives {schema, changed(side, what)}: called with the kind of change: "progress", "part", "result" (of its run,
+   * `changed(side, what)` is called with the kind of change: "progress", "part", "result" (of its run,
    * weights or seeds), "failed", "cancelled".
    */
-  function create(lab) {
+  function create(changed) {
     const selfMeans = new Map(); // by scenario and seed: mean goodput of each foreground flow, Mb/s
-    const { schema } = lab;
 
     /** Measures of a run with the side's weights, if available. */
     function measuresOf(side, run) {
@@ -56,7 +55,7 @@ tcpfair.runs = (() => {
       const rules = state === "ready" ? Object.entries(m.WEIGHT_RULES).filter(([rule]) => rule !== chosen) : [];
       const also = Object.fromEntries(rules.map(([rule, weightsOf]) => [rule, weightsOf(ofSelf)]));
       const how = { windowS: [fromS, toS], analysis, weights: state === "ready" ? values : null, also };
-      return measure(run, side.groups.filter((name) => name in tcpfair.analysis.GROUPS), how);
+      return measure(run, side.groups, how);
     }
 
     function remeasure(side) {
@@ -69,17 +68,17 @@ tcpfair.runs = (() => {
       const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what, seen: true };
       side.job = job;
       side.error = "";
-      lab.changed(side, "progress");
+      changed(side, "progress");
       try {
         await work(job);
       } catch (error) {
         if (!job.controller.signal.aborted) {
           side.error = error.message || String(error);
-          lab.changed(side, "failed");
-        } else if (!side.wanted) lab.changed(side, "cancelled");
+          changed(side, "failed");
+        } else if (!side.wanted) changed(side, "cancelled");
       }
       side.job = side.part = null;
-      lab.changed(side, "progress");
+      changed(side, "progress");
       const after = side.wanted ? () => ask(side) : side.after;
       if (!side.wanted) side.after = null;
       await after?.();
@@ -88,7 +87,7 @@ tcpfair.runs = (() => {
     /** Requests the next run of a side. A run in progress is cancelled once a part of it has been drawn. */
     function ask(side) {
       side.wanted = true;
-      lab.changed(side, "progress");
+      changed(side, "progress");
       if (!side.job) return inJob(side, "simulating", (job) => simulate(side, job));
       if (side.job.seen) side.job.controller.abort();
       return undefined;
@@ -98,12 +97,12 @@ tcpfair.runs = (() => {
       side.wanted = false;
       job.seen = false;
       const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
-      const progress = (share) => ((job.share = share), lab.changed(side, "progress"));
+      const progress = (share) => ((job.share = share), changed(side, "progress"));
       const onPart = (result) => {
         job.seen = true;
         const run = arraysOf(of.scenario, result, of.measuring.everyS);
         side.part = { name: side.name, ...of, of, result, run, weights: { state: "none" }, seeds: null, measures: [] };
-        lab.changed(side, "part");
+        changed(side, "part");
         if (side.wanted) job.controller.abort();
       };
       const result = await tcpfair.run(of.scenario, of.seed, { signal: job.controller.signal, on_progress: progress, on_part: onPart });
@@ -115,13 +114,13 @@ tcpfair.runs = (() => {
     /** Measures a side, with weights from finished self-runs; `otherwise` is called if some are missing. */
     async function weigh(side, otherwise) {
       side.run = arraysOf(side.of.scenario, side.result, side.of.measuring.everyS);
-      side.groups = groupsOf(schema, side);
+      side.groups = groupsOf(side);
       const planned = plannedSelfRuns(side);
       side.weights = { state: "none", values: null, ofSelf: null, note: "" };
       const cached = planned.flat().every(({ key }) => selfMeans.has(key));
       if (planned.length && cached) combine(side, planned);
       remeasure(side);
-      lab.changed(side, "result");
+      changed(side, "result");
       if (!cached) await otherwise(planned);
     }
 
@@ -142,7 +141,7 @@ tcpfair.runs = (() => {
     /** Runs, {scenario, seed} each, side by side: what `take(run, result)` makes of each. */
     function simulateAll(side, job, all, take) {
       const shares = all.map(() => 0);
-      const progress = (k) => (share) => ((shares[k] = share), (job.share = m.mean(shares)), lab.changed(side, "progress"));
+      const progress = (k) => (share) => ((shares[k] = share), (job.share = m.mean(shares)), changed(side, "progress"));
       return Promise.all(all.map(async (run, k) => {
         const result = await tcpfair.run(run.scenario, run.seed, { signal: job.controller.signal, on_progress: progress(k) });
         progress(k)(1);
@@ -156,17 +155,16 @@ tcpfair.runs = (() => {
     function plannedSelfRuns(side) {
       const { scenario, preset, measuring, seed } = side.of;
       if (side.run.flows.length < 2) return [];
-      const source = preset && tcpfair.presets.experimentOf(schema, preset).weights;
-      const inPrint = source && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
+      const source = preset && tcpfair.presets.experimentOf(preset).weights;
+      const inPrint = source && tcpfair.presets.isUnchanged(side.of);
       const count = Math.round(measuring.selfRuns);
-      return side.run.flows.map((flow) => {
-        return Array.from({ length: count }, (_, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k)));
-      });
+      const planned = (flow, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k));
+      return side.run.flows.map((flow) => Array.from({ length: count }, (_, k) => planned(flow, k)));
     }
 
     /** The paper's own self-run at the same point of the grid. Its flows are in order of their starts. */
     function ofPaper(preset, experiment, flow, replicate) {
-      const { grid, window_s: windowS } = schema.presets[preset.paper][experiment];
+      const { grid, window_s: windowS } = tcpfair.presets.experimentOf({ ...preset, experiment });
       const point = Object.fromEntries(Object.keys(grid).map((axis) => [axis, axis === "protocol" ? flow.protocol : preset.point[axis]]));
       const { scenario, seed } = tcpfair.presets.runOf({ paper: preset.paper, experiment, point, replicate });
       const span = windowS || [0, scenario.duration_s];
@@ -203,7 +201,7 @@ tcpfair.runs = (() => {
       const pkts = m.sum([...missing.values()].map((run) => expectedPkts(run.scenario)));
       if (pkts > SELF_RUNS_AT_ONCE_PKTS && !asked) {
         side.weights = { ...side.weights, state: "waiting", note: `${missing.size} self-runs of about ${tcpfair.dom.short(pkts / 1e6, 2)} million packets` };
-        return void lab.changed(side, "result");
+        return void changed(side, "result");
       }
       job.what = SELF_RUNS;
       side.weights.state = "running";
@@ -214,7 +212,7 @@ tcpfair.runs = (() => {
       });
       combine(side, planned);
       remeasure(side);
-      lab.changed(side, "result");
+      changed(side, "result");
     }
 
     /** Starts the self-runs that were too long to start automatically. */
@@ -225,7 +223,7 @@ tcpfair.runs = (() => {
     /** The scenario and seed of further runs: the paper's replicates, or the same scenario with the next seeds. */
     function repeated(side, k) {
       const { scenario, seed, preset } = side.of;
-      if (preset && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of })) {
+      if (preset && tcpfair.presets.isUnchanged(side.of)) {
         const own = tcpfair.presets.runOf({ ...preset, replicate: k });
         return { scenario: { ...own.scenario, sample_s: scenario.sample_s }, seed: own.seed, name: `replicate ${k}` };
       }
@@ -243,7 +241,7 @@ tcpfair.runs = (() => {
         });
         side.seeds = { runs };
         remeasure(side);
-        lab.changed(side, "result");
+        changed(side, "result");
       });
     }
 
@@ -266,7 +264,7 @@ tcpfair.runs = (() => {
       const shares = m.maxMin(scenario.capacity_bps * payload, scenario.flows.map(({ access_bps }) => (access_bps || Infinity) * payload));
       const y = inWindow(side.run, side.run.goodput, [fromS, toS]).map(m.mean);
       side.references = { of, rows: side.run.foreground.map((n, k) => ({ n, y: y[k], self: means[2 * k], solo: means[2 * k + 1], maxMin: shares[n] })) };
-      lab.changed(side, "result");
+      changed(side, "result");
     });
 
     function cancel(side) {

@@ -18,31 +18,34 @@ tcpfair.scenarios = (() => {
   const isInfinite = (value) => value === null || value === Infinity || value === "Infinity" || value === "inf";
 
   /** What the schema states about a field of "scenario", "flow", "web" or a law of sizes. */
-  const fieldOf = ({ defaults }, model, name) => (defaults[model] || defaults.laws[model])[name] || {};
+  function fieldOf(model, name) {
+    const { defaults } = tcpfair.schema;
+    return (defaults[model] || defaults.laws[model])[name] || {};
+  }
 
   /** The default of a field; JSON has infinity as text. */
-  function defaultOf(schema, model, name) {
-    const value = fieldOf(schema, model, name).default;
+  function defaultOf(model, name) {
+    const value = fieldOf(model, name).default;
     return value !== null && isInfinite(value) ? Infinity : value;
   }
 
   /** The value of a field of `record`, its default if it is missing. */
-  function valueOf(schema, model, record, name) {
+  function valueOf(model, record, name) {
     const value = record[name];
-    if (value === undefined || (value === null && name !== "recovery")) return defaultOf(schema, model, name);
+    if (value === undefined || (value === null && name !== "recovery")) return defaultOf(model, name);
     return isInfinite(value) && name !== "recovery" ? Infinity : value;
   }
 
   /** Sets a field; its default and infinite values are omitted. */
-  function setValue(schema, model, record, name, value) {
-    if (value === Infinity || value === defaultOf(schema, model, name)) delete record[name];
+  function setValue(model, record, name, value) {
+    if (value === Infinity || value === defaultOf(model, name)) delete record[name];
     else record[name] = value;
   }
 
   /** The scenario without fields that are at their defaults: what links, YAML and Python hold. */
-  function compact(schema, scenario) {
+  function compact(scenario) {
     const of = (model, record) => {
-      const isDefault = (name, value) => JSON.stringify(value) === JSON.stringify(name === "params" ? {} : defaultOf(schema, model, name));
+      const isDefault = (name, value) => JSON.stringify(value) === JSON.stringify(name === "params" ? {} : defaultOf(model, name));
       const stated = ([name, value]) => value !== undefined && !isInfinite(value) && !isDefault(name, value);
       return Object.fromEntries(Object.entries(record).filter(stated));
     };
@@ -61,10 +64,10 @@ tcpfair.scenarios = (() => {
   }
 
   /** What two sides differ in: [field, value of the first, value of the second]; a missing value is the default. */
-  function differences(schema, ...sides) {
-    const all = sides.map(({ scenario, seed, measuring: { analysis: _, ...measured } }) => leaves({ ...compact(schema, scenario), seed, measured }));
+  function differences(...sides) {
+    const all = sides.map(({ scenario, seed, measuring: { analysis: _, ...measured } }) => leaves({ ...compact(scenario), seed, measured }));
     const defaultAt = (place) => {
-      const value = defaultOf(schema, place.startsWith("flow ") ? "flow" : "scenario", place.split(" ").at(-1));
+      const value = defaultOf(place.startsWith("flow ") ? "flow" : "scenario", place.split(" ").at(-1));
       return value === undefined ? "none" : value;
     };
     const names = [...new Set(all.flatMap(Object.keys))];
@@ -82,8 +85,8 @@ tcpfair.scenarios = (() => {
   const bufferUnits = { packets: () => 1, bytes: (scenario) => 1 / scenario.wire_bytes, BDP: bdp };
 
   /** What decides the packets of a run: the scenario without what is recorded of it, as text. */
-  function packetsKey(schema, scenario) {
-    const { sample_s: _, record: __, ...rest } = compact(schema, scenario);
+  function packetsKey(scenario) {
+    const { sample_s: _, record: __, ...rest } = compact(scenario);
     return JSON.stringify(Object.entries(leaves(rest)).sort());
   }
 

@@ -7,6 +7,7 @@ tcpfair.strip = (() => {
   const FLOWS_SHOWN = 4;
   const LANE = 24;
   const MBPS = 1e-6;
+  const SMALL = { "font-size": 11, fill: "var(--soft)" };
 
   /** Mean of a column over what is measured, or its value at `tS`. */
   function at(side, values, times, tS) {
@@ -38,7 +39,7 @@ tcpfair.strip = (() => {
         svg("path", { d: `M380 ${middle}L404 ${y(k)}H420`, fill: "none", stroke: colour(n), "stroke-width": Math.max(0.8, (6 * rates[k]) / ceiling || 0) }),
         svg("circle", { cx: 10, cy: y(k), r: 6, fill: colour(n) }),
         text(22, y(k), `${protocol}, ${plain(rtt_s * 1e3, 3)} ms`, { "font-weight": 600, textLength: protocol.length > 14 ? 124 : undefined }),
-        text(163, y(k) - 9, `cwnd ${short(at(side, result.flows[n].cwnd_pkts, result.t_s, tS), 3)}`, { "font-size": 10, fill: "var(--soft)" }),
+        text(163, y(k) - 9, `cwnd ${short(at(side, result.flows[n].cwnd_pkts, result.t_s, tS), 3)}`, { ...SMALL, "font-size": 10 }),
         svg("rect", { x: 422, y: y(k) - 7, width: width.toFixed(1), height: 14, fill: colour(n) }),
         text(428 + width, y(k), `${fixed(rates[k], 1)} Mb/s`),
       ];
@@ -49,11 +50,11 @@ tcpfair.strip = (() => {
         svg("rect", { x: 228, y: middle - 12, width: 84, height: 24, fill: "none", stroke: "var(--soft)" }),
         svg("rect", { x: (312 - 84 * filled).toFixed(1), y: middle - 12, width: (84 * filled).toFixed(1), height: 24, fill: "var(--soft)" }),
         svg("rect", { x: 312, y: middle - 5, width: 68, height: 10, fill: "none", stroke: "var(--soft)" }),
-        text(270, middle - 20, `queue ${fixed(queue, 0)} of ${plain(scenario.buffer_pkts, 4)}`, { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }),
-        text(346, middle + 17, `${plain(scenario.capacity_bps * MBPS, 4)} Mb/s`, { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }),
+        text(270, middle - 20, `queue ${fixed(queue, 0)} of ${plain(scenario.buffer_pkts, 4)}`, { ...SMALL, "text-anchor": "middle" }),
+        text(346, middle + 17, `${plain(scenario.capacity_bps * MBPS, 4)} Mb/s`, { ...SMALL, "text-anchor": "middle" }),
         text(4, 8, name.replace(":", ""), { "font-weight": 700, "font-size": 15 }),
-      text(580, 8, when, { "text-anchor": "end", "font-size": 11, fill: "var(--soft)" }),
-        ...(run.foreground.length > FLOWS_SHOWN ? [text(40, 8, `${FLOWS_SHOWN} of ${run.foreground.length} flows`, { "font-size": 11, fill: "var(--soft)" })] : []));
+        text(580, 8, when, { ...SMALL, "text-anchor": "end" }),
+        ...(run.foreground.length > FLOWS_SHOWN ? [text(40, 8, `${FLOWS_SHOWN} of ${run.foreground.length} flows`, SMALL)] : []));
   }
 
   return { of };
