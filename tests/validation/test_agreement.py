@@ -90,13 +90,16 @@ def test_a_share_that_hardly_varies_has_to_agree_more_closely(config):
     def of_two(*shares):
         return runs(window_s=(10, 40), share=list(shares), jfi=[1.0] * len(shares), utilisation=[1.0] * len(shares))
 
-    steady = compared(config, of_two(0.60, 0.602), of_two(0.63, 0.632), "two", (10, 40))["share"]
+    def share(engine, tool):
+        return compared(config, of_two(*engine), of_two(*tool), "two", (10, 40))["share"]
+
+    steady = share((0.60, 0.602), (0.63, 0.632))
     assert steady["bar"] == pytest.approx(2 * math.sqrt(2 * 0.001**2))
     assert steady["verdict"] == BEYOND
-    noisy = compared(config, of_two(0.60, 0.70), of_two(0.63, 0.71), "two", (10, 40))["share"]
+    noisy = share((0.60, 0.70), (0.63, 0.71))
     assert (noisy["bar"], noisy["verdict"]) == (0.05, WITHIN)
-    assert compared(config, of_two(0.5, 0.7), of_two(0.6, 0.8), "two", (10, 40))["share"]["verdict"] == UNDECIDED
-    assert compared(config, of_two(0.5), of_two(0.6), "two", (10, 40))["share"]["bar"] == 0.05  # no spread is known
+    assert share((0.5, 0.7), (0.6, 0.8))["verdict"] == UNDECIDED
+    assert share((0.5,), (0.6,))["bar"] == 0.05  # no spread is known
 
 
 def test_what_has_no_bar_has_no_verdict_and_what_nobody_has_has_no_value(config):
@@ -157,7 +160,7 @@ def test_a_field_and_no_phrase_decides_whether_a_line_is_a_reason(config, tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ns4: {}\n", "ns4: unknown; known are ns2, ns3"),
+        ("ns4: {}\n", "simulator 'ns4' is unknown; did you mean 'ns.'. known are ns2, ns3"),
         ("ns2: {mean_cwnd/slow: x}\n", "'mean_cwnd/slow' fits no row; write it as metric/algorithm/experiment"),
         ("ns2: {share/slow/one: x}\n", "fits no row"),  # one flow has no share
         ("ns2: {share/slow/two: 5}\n", "must be one line of text"),

@@ -24,7 +24,7 @@ from tests.workflow.in_process import INTERRUPTED
 def layout(tmp_path, monkeypatch):
     """A checkout whose page has no figures: `test_page.py` draws them."""
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    monkeypatch.setattr(page, "_figures", lambda config, kernels: [])
+    monkeypatch.setattr(page, "_figures", lambda comparison: [])
     return make_checkout(tmp_path)
 
 
@@ -217,27 +217,24 @@ def test_nothing_is_done_while_nothing_has_changed(layout, engine, monkeypatch, 
     assert first[-1].startswith("open       ")
 
 
-def test_an_edit_of_an_algorithm_runs_that_algorithm_again(layout, engine, monkeypatch):
+def edited_cubic(runs, real=store.code_behind):
+    return {name: f"{digest}*" if name == "cubic" else digest for name, digest in real(runs).items()}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "edited", "again"),
+    [
+        (store, "code_behind", edited_cubic, {"one/fast", "two/fast"}),
+        (campaign, "measuring_code", lambda: "another", {"one/fast", "one/slow", "two/fast", "two/slow"}),
+    ],
+)
+def test_an_edit_of_code_runs_again_what_it_makes(layout, engine, monkeypatch, module, name, edited, again):
     install(monkeypatch, engine)
     main(["validate"])
     engine.made.clear()
-    real = store.code_behind
-
-    def edited(runs):
-        return {name: f"{digest}*" if name == "cubic" else digest for name, digest in real(runs).items()}
-
-    monkeypatch.setattr(store, "code_behind", edited)
+    monkeypatch.setattr(module, name, edited)
     main(["validate"])
-    assert {name.rsplit("/", 1)[0] for name in engine.made} == {"one/fast", "two/fast"}
-
-
-def test_an_edit_of_the_measures_runs_the_engine_again(layout, engine, monkeypatch):
-    install(monkeypatch, engine)
-    main(["validate"])
-    engine.made.clear()
-    monkeypatch.setattr(campaign, "measuring_code", lambda: "another")
-    main(["validate"])
-    assert len(engine.made) == 12
+    assert {part.rsplit("/", 1)[0] for part in engine.made} == again
 
 
 def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, monkeypatch):

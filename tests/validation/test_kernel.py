@@ -144,7 +144,7 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
     assert agreement.load_explanations(path, config, KERNELS) == {
         TESTBED: {"share/reno/far": ("explained", "far away")}
     }
-    with pytest.raises(InputError, match="testbed: unknown; known are ns2, ns3"):
+    with pytest.raises(InputError, match="simulator 'testbed' is unknown; known are ns2, ns3"):
         agreement.load_explanations(path, config)
     path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")
     with pytest.raises(InputError, match="fits no row"):

@@ -129,7 +129,7 @@ def test_an_unknown_measure_or_a_missing_window_is_one_line(tmp_path):
         (
             "measures: [share, jfi",
             "measures: [chair, jfi",
-            "experiments.two.measures: 'chair' is unknown; known are mean",
+            "experiments.two.measures: 'chair' is unknown; did you mean 'share'. known are mean",
         ),
         ("    window_s: {value: [10, 40], source: x}\n", "", "experiments.two.window_s: is missing"),
     ]:

@@ -20,7 +20,7 @@ def layout(tmp_path, monkeypatch):
     layout = make_checkout(tmp_path)
     put(tmp_path, {}, copied=("workflow", "envs"))
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    monkeypatch.setattr(page, "_figures", lambda config, kernels: [])  # `test_page.py` draws them
+    monkeypatch.setattr(page, "_figures", lambda comparison: [])  # `test_page.py` draws them
     return layout
 
 

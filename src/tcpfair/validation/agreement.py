@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.validation.measures import MEASURES
@@ -123,9 +123,9 @@ def load_explanations(
     rows = dict.fromkeys(TOOLS, _rows(config))
     rows |= {tool: _rows(kernel) for kind, kernel in (kernels or {}).items() for tool in KINDS[kind]}
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    for tool, lines in load_yaml(path).items():
-        if tool not in rows:
-            raise InputError(f"{path}: {tool}: unknown; known are {', '.join(rows)}")
+    stated = load_yaml(path)
+    check_known(f"{path}: simulator", stated, rows)
+    for tool, lines in stated.items():
         found[tool] = {}
         for key, entry in (lines or {}).items():
             if not any(fnmatch(row, key) for row in rows[tool]):

@@ -22,7 +22,7 @@ from tcpfair.runs import code, shards, store
 from tcpfair.runs.outputs import Parts, part
 from tcpfair.sources import simulator
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, GUEST, Window, chosen, digests_of, label_of, windows
+from tcpfair.validation.scenarios import ENGINE, GUEST, Window, chosen, digests_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -108,13 +108,10 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
     origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
     found = []
     for experiment in experiments:
-        of_label: dict[str, list[RunSpec]] = {}
-        for spec in selection.specs(config, experiment):
-            of_label.setdefault(label_of(spec), []).append(spec)
         windows_s = windows(config, kind, backend, experiment)
-        for label, own in digests_of(config, experiment, selection).items():
-            specs = of_label[label]
-            made_from = {"scenarios": own, "windows": part(windows_s), **origin}
+        digests = digests_of(config, experiment, selection)
+        for label, specs in selection.by_label(config, experiment).items():
+            made_from = {"scenarios": digests[label], "windows": part(windows_s), **origin}
             if backend == ENGINE:
                 made_from["code"] = part(store.code_behind(store.asked(specs)))
             whole = Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), made_from)

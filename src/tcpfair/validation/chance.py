@@ -43,9 +43,9 @@ def welch_p(a: np.ndarray, b: np.ndarray) -> float:
 
     Without any spread it is 1 for equal samples, else 0; NaN with fewer than two values on a side.
     """
-    if len(a) < 2 or len(b) < 2:
+    if min(len(a), len(b)) < 2:
         return math.nan
-    if np.ptp(a) == 0 and np.ptp(b) == 0:
+    if np.ptp(a) == np.ptp(b) == 0:
         return float(a[0] == b[0])
     return float(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
@@ -55,9 +55,9 @@ def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[flo
 
     The point itself without any spread; infinite with fewer than two values on a side.
     """
-    if len(a) < 2 or len(b) < 2:
+    if min(len(a), len(b)) < 2:
         return -math.inf, math.inf
-    if np.ptp(a) == 0 and np.ptp(b) == 0:
+    if np.ptp(a) == np.ptp(b) == 0:
         return float(a[0] - b[0]), float(a[0] - b[0])
     low, high = stats.ttest_ind(a, b, equal_var=False).confidence_interval(confidence)
     return float(low), float(high)

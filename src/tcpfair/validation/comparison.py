@@ -56,15 +56,10 @@ class Comparison:
         """Every run of some experiments, with experiment and simulator in the columns ``experiment`` and ``source``."""
         runs_of = {ENGINE: {name: results.runs for name, results in self.engine.items()}}
         runs_of |= {tool: of.runs for tool, of in self.tools.items()}
-        frames = [
-            runs[name].assign(source=source, experiment=name)
-            for source, runs in runs_of.items()
-            for name in experiments
-            if name in runs
-        ]
-        table = pd.concat(frames, ignore_index=True)
-        first = ["experiment", "source"]
-        return table[[*first, *(name for name in table if name not in first)]]
+        frames = {
+            (name, source): runs[name] for source, runs in runs_of.items() for name in experiments if name in runs
+        }
+        return pd.concat(frames, names=["experiment", "source"]).reset_index(level=[0, 1]).reset_index(drop=True)
 
     @property
     def curves(self) -> pd.DataFrame:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -45,21 +44,7 @@ LISTED = 8  # unexplained rows in the summary
 _PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
 _PANELS = 5  # of a figure of shares
 _SOURCE_TITLES = {source: text.removeprefix("in the engine ").removeprefix("in ") for source, text in SOURCES.items()}
-_OF_DRAWN = ("drawn", "flows", "dumbbells")  # tables of random dumbbells
 WORST = 12  # flows of random dumbbells on the page
-
-
-class Figure(NamedTuple):
-    """A figure of the page: its name, title and caption, and the function that draws it with `tcpfair.exhibits.agreement`."""
-
-    name: str
-    title: str
-    caption: str
-    draw: Callable[[Any, Comparison], Any]
-
-    @property
-    def files(self) -> list[str]:
-        return [f"{self.name}.svg", f"{self.name}.png"]
 
 
 def report(layout: Layout) -> Path:
@@ -95,9 +80,8 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         if drawn.experiments(kernel.config):
             tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
-    files = [place / f"{name}.csv" for name in tables]
-    for file, table in zip(files, tables.values(), strict=True):
-        write_whole(file, table.to_csv(index=False, lineterminator="\n"))
+    for name, table in tables.items():
+        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     shown = map(_row_view, _judged(comparison.rows))
     context = {
         "made_from": made_from,
@@ -117,8 +101,8 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     }
     write_whole(summary_file(layout), summary(comparison) + "\n")
     write_page(report(layout), "validation.html.j2", context)
-    files += [place / file for figure in context["figures"] for file in figure["files"]]
-    outputs.seal(place, [*files, summary_file(layout), report(layout)])
+    files = [f"{name}.csv" for name in tables] + [file for each in context["figures"] for file in each["files"]]
+    outputs.seal(place, [*(place / file for file in files), summary_file(layout), report(layout)])
 
 
 # --- Rows for display ---------------------------------------------------------------------------------------------
@@ -164,7 +148,7 @@ def _row_view(row: dict[str, Any]) -> dict[str, Any]:
 
 def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
     of = comparison.tools[tool]
-    rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
+    rows = _judged(comparison.rows[comparison.rows["tool"] == tool])
     columns = list(dict.fromkeys((row["experiment"], row["metric"]) for row in rows))
     cells = {(row["algorithm"], row["experiment"], row["metric"]): row for row in rows}
     matrix = []
@@ -189,8 +173,7 @@ def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
 def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     experiment = comparison.config.experiments[name]
     rows = [_row_view(row) for row in comparison.rows[comparison.rows["experiment"] == name].to_dict("records")]
-    order = {metric: n for n, metric in enumerate(experiment.measures)}
-    rows.sort(key=lambda row: (row["algorithm"], order[row["metric"]], row["tool"]))
+    rows.sort(key=lambda row: (row["algorithm"], experiment.measures.index(row["metric"]), row["tool"]))
     return {
         "name": name,
         "what": experiment.what,
@@ -202,10 +185,9 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
 
 def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
     """The page's data about a kernel: mean and spread of its repeats next to the engine's, row by row."""
-    rows, (tool,) = [], KINDS[kind]
-    for row in _judged(kernel.rows):
-        spread = {"engine_se": row["engine_sd"], "tool_se": row["tool_sd"]}
-        rows.append(_row_view(row | spread))
+    (tool,) = KINDS[kind]
+    spread = kernel.rows.assign(engine_se=kernel.rows["engine_sd"], tool_se=kernel.rows["tool_sd"])
+    rows = [_row_view(row) for row in _judged(spread)]
     return {
         "name": tool,
         "kind": kind,
@@ -216,7 +198,6 @@ def _kernel_view(kind: str, kernel: Comparison) -> dict[str, Any]:
         "rows": rows,
         "bar": _bar(rows),
         "what": {name: experiment.what for name, experiment in kernel.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in kernel.tools[tool].runs.items()},
         "assumptions": assumptions({kernel.config.paper: kernel.config}).to_dict("records"),
         "chance": chance_view(kernel),
     }
@@ -245,8 +226,11 @@ def drawn_settings(config: PaperConfig) -> pd.DataFrame:
 
 def _drawn_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
     """The settings of random dumbbells, their flows and their verdicts."""
-    tables = drawn_settings(comparison.config), rounded(comparison.flows), rounded(comparison.dumbbells)
-    return dict(zip(_OF_DRAWN, tables, strict=True))
+    return {
+        "drawn": drawn_settings(comparison.config),
+        "flows": rounded(comparison.flows),
+        "dumbbells": rounded(comparison.dumbbells),
+    }
 
 
 def chance_view(comparison: Comparison) -> dict[str, Any]:
@@ -287,14 +271,11 @@ def claims_view(layout: Layout, of: claims.Compared) -> dict[str, Any]:
                 "discussed": of.discussed.get(each.claim.id, ""),
             }
         )
-    plans = papers.plans(layout)
     return {
         "rows": rows,
         "titles": [_SOURCE_TITLES[source] for source in claims.SOURCES],
         "lines": claim_lines(of),
-        "plans": [(name, _in_words(scaled.plan)) for name, scaled in plans.items()],
-        "resembling": of.resembling.to_dict("records"),
-        "source_titles": _SOURCE_TITLES,
+        "plans": [(name, _in_words(scaled.plan)) for name, scaled in papers.plans(layout).items()],
     }
 
 
@@ -348,88 +329,80 @@ def _resembling_line(own: pd.DataFrame) -> str:
         f"{_SOURCE_TITLES[source]} {of.loc[source, 'nearer_other']} of {of.loc[source, 'runs']}"
         for source in claims.SOURCES
     ]
-    label, other = row["label"], row["other"]
     off = f"{distance[near]:.3f} and {distance[far]:.3f}, mean distance of the share of flow 1"
-    sides = f"the published {label} row is nearer to the guest's {near} row than to its {far} row ({off})"
-    counts = f"single runs in which {other} is nearer: {', '.join(says)}"
+    sides = f"the published {row['label']} row is nearer to the guest's {near} row than to its {far} row ({off})"
+    counts = f"single runs in which {row['other']} is nearer: {', '.join(says)}"
     return f"{row['hypothesis']}, {row['experiment']}: {sides}; {counts}"
 
 
 # --- Figures ------------------------------------------------------------------------------------------------------
 
 
-def _figures(config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> list[Figure]:
-    """The figures of the page, in order. ``kernels`` are the configurations of kernels by kind of validation."""
-    found = []
-    for name in config.analysis_value("curve_experiments"):
-        title = f"Windows over time: {config.experiments[name].what}"
+def _figures(comparison: Comparison) -> Iterator[tuple[str, str, str, Any]]:
+    """The figures of the page, in order: name, title, caption, and the drawing."""
+    from tcpfair.exhibits import agreement  # imports matplotlib, only needed to draw
+
+    config, labels = comparison.config, list(comparison.config.protocols)
+    for name, title in _curves(config):
         caption = (
             "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
         )
-        found.append(Figure(f"windows_{name}", title, caption, partial(_windows, WHOLE, name)))
+        yield f"windows_{name}", title, caption, _windows(comparison, WHOLE, name)
     for file, names in _share_panels(config).items():
         caption = "; ".join(f"{name}: {config.experiments[name].what}" for name in names) + "."
-        found.append(Figure(file, "Share of flow 1 of two flows", caption, partial(_shares, names)))
-    if drawn.experiments(config):
+        runs = {name: _in_own_window(comparison, name) for name in names}
+        figure = agreement.draw_shares(runs, labels, TITLES, "a point is a run, a bar the mean")
+        yield file, "Share of flow 1 of two flows", caption, figure
+    if kinds := drawn.experiments(config):
         level = config.analysis_value("drawn_level")
         caption = (
             f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
         )
-        found.append(Figure("random_dumbbells", "Random dumbbells", caption, _flows))
-    for kind, kernel in kernels.items():
-        for name in kernel.analysis_value("curve_experiments"):
-            title = f"Windows over time: {kernel.experiments[name].what}"
+        figure = agreement.draw_flows(comparison.flows, kinds, level, "a point is a flow")
+        yield "random_dumbbells", "Random dumbbells", caption, figure
+    for kind, kernel in comparison.kernels.items():
+        for name, title in _curves(kernel.config):
             caption = "The window of one run on a real kernel and in the engine"
             caption += "; its flow starts some tenths of a second later." if kind == KERNEL else "."
-            found.append(Figure(f"{kind}_{name}", title, caption, partial(_windows, kind, name)))
+            yield f"{kind}_{name}", title, caption, _windows(kernel, kind, name)
     for name in chance.paired_experiments(config):
         caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
-        found.append(Figure(f"seeds_{name}", "Seed by seed without jitter", caption, partial(_seeds, name)))
-    return found
+        figure = agreement.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
+        yield f"seeds_{name}", "Seed by seed without jitter", caption, figure
 
 
 def _drawn(place: Path, comparison: Comparison) -> list[dict[str, Any]]:
     """Write the figures; returns the page's data about each, with the SVG as a data URI."""
-    from tcpfair.exhibits import agreement, style  # imports matplotlib, only needed to draw
+    from tcpfair.exhibits import style  # imports matplotlib, only needed to draw
 
     found = []
-    kernels = {kind: kernel.config for kind, kernel in comparison.kernels.items()}
     with style.applied():
-        for figure in _figures(comparison.config, kernels):
-            made = figure.draw(agreement, comparison)
-            for file, content in zip(figure.files, (style.as_svg(made), style.as_png(made)), strict=True):
+        for name, title, caption, figure in _figures(comparison):
+            files = {f"{name}.svg": style.as_svg(figure), f"{name}.png": style.as_png(figure)}
+            for file, content in files.items():
                 write_whole(place / file, content)
-            image = data_uri(place / figure.files[0])
-            found.append({**figure._asdict(), "image": image, "files": figure.files})
+            image = data_uri(place / f"{name}.svg")
+            found.append({"name": name, "title": title, "caption": caption, "image": image, "files": list(files)})
     return found
 
 
-def _windows(kind: str, name: str, to: Any, comparison: Comparison) -> Any:
+def _curves(config: PaperConfig) -> Iterator[tuple[str, str]]:
+    """The experiments whose windows are drawn over time, and the titles of their figures."""
+    for name in config.analysis_value("curve_experiments"):
+        yield name, f"Windows over time: {config.experiments[name].what}"
+
+
+def _windows(compared: Comparison, kind: str, name: str) -> Any:
     """Windows over time: of the engine's epochs with other simulators, of the measured time with a kernel."""
-    compared = comparison.kernels.get(kind, comparison)
+    from tcpfair.exhibits import agreement
+
     config, (backend, *_) = compared.config, (ENGINE,) if kind == WHOLE else KINDS[kind]
     settled_s, end_s = whole(config, backend).window(config, name)
     measured_s = dict.fromkeys(config.experiments[name].grid["protocol"].value, end_s)
     until_s = _shown_s(compared, name) if kind == WHOLE else measured_s
     own = compared.curves.query("experiment == @name")
     note = "one run of each: " + ", ".join(TITLES[source] for source in TITLES if source in set(own["source"]))
-    return to.draw_windows(own, list(until_s), TITLES, settled_s, until_s, note)
-
-
-def _shares(names: list[str], to: Any, comparison: Comparison) -> Any:
-    runs = {name: _in_own_window(comparison, name) for name in names}
-    return to.draw_shares(runs, list(comparison.config.protocols), TITLES, "a point is a run, a bar the mean")
-
-
-def _flows(to: Any, comparison: Comparison) -> Any:
-    config = comparison.config
-    level = config.analysis_value("drawn_level")
-    return to.draw_flows(comparison.flows, drawn.experiments(config), level, "a point is a flow")
-
-
-def _seeds(name: str, to: Any, comparison: Comparison) -> Any:
-    labels = list(comparison.config.protocols)
-    return to.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
+    return agreement.draw_windows(own, list(until_s), TITLES, settled_s, until_s, note)
 
 
 def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
@@ -480,7 +453,7 @@ def summary(comparison: Comparison) -> str:
     unexplained: list[dict[str, Any]] = []
     for compared in comparison.every:
         for tool in compared.tools:
-            rows = [row for row in _judged(compared.rows) if row["tool"] == tool]
+            rows = _judged(compared.rows[compared.rows["tool"] == tool])
             unexplained += [row for row in rows if row["outcome"] == UNEXPLAINED]
             if rows:
                 lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(compared.config)}")

@@ -133,9 +133,7 @@ def _scaled(layout: Layout, name: str, values: object, guest: PaperConfig, path:
             raise InputError(f"{where}.experiments: add {experiment.weights.experiment}, the NRU weights of {own}")
     scaled = whole.model_copy(
         update={
-            "settings": {**whole.settings, **plan.settings},
-            "flow": {**whole.flow, **plan.flow},
-            "analysis": {**whole.analysis, **plan.analysis},
+            **{name: getattr(whole, name) | getattr(plan, name) for name in ("settings", "flow", "analysis")},
             "experiments": {own: _timed(experiment, plan) for own, experiment in whole.experiments.items()},
         }
     )

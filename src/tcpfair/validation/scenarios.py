@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
@@ -44,9 +44,18 @@ class Selection:
         of_config = drawn.specs if drawn.is_drawn(config, experiment) else run_specs
         return [self._fitted(spec) for spec in of_config(config, experiment) if self.wants(experiment, spec)]
 
+    def by_label(self, config: PaperConfig, experiment: str) -> dict[str, list[RunSpec]]:
+        """`specs` by `label_of`."""
+        found: dict[str, list[RunSpec]] = {}
+        for spec in self.specs(config, experiment):
+            found.setdefault(label_of(spec), []).append(spec)
+        return found
+
     def wants(self, experiment: str, spec: RunSpec) -> bool:
         """Whether a run of an experiment is selected."""
-        return spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}")
+        name = f"{experiment}/{label_of(spec)}"
+        fitting = [count for pattern, count in self.replicates.items() if fnmatch(name, pattern)]
+        return bool(fitting) and spec.replicate < fitting[-1]
 
     def _fitted(self, spec: RunSpec) -> RunSpec:
         if self.flow:
@@ -56,10 +65,6 @@ class Selection:
         if self.duration_s is None or self.duration_s >= spec.scenario.duration_s:
             return spec
         return replace(spec, scenario=spec.scenario.model_copy(update={"duration_s": self.duration_s}))
-
-    def _wanted(self, name: str) -> int:
-        fitting = [count for pattern, count in self.replicates.items() if fnmatch(name, pattern)]
-        return fitting[-1] if fitting else 0
 
     def window(self, config: PaperConfig, experiment: str) -> Window:
         """Start and end of the time in which the experiment is measured, in s."""
@@ -79,13 +84,9 @@ def load(path: Path) -> PaperConfig:
         where = f"{config.place}: experiments.{name}"
         if experiment.window_s is None:
             raise InputError(f"{where}.window_s: is missing; give [begin, end] in s")
-        for measure in experiment.measures:
-            if measure not in MEASURES:
-                raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(MEASURES)}")
-    for label in config.analysis_or("drawn_protocols", []):
-        if label not in config.protocols:
-            known = ", ".join(config.protocols)
-            raise InputError(f"{config.place}: analysis.drawn_protocols: {label!r} is unknown; known are {known}")
+        check_known(f"{where}.measures:", experiment.measures, MEASURES)
+    drawn_protocols = config.analysis_or("drawn_protocols", [])
+    check_known(f"{config.place}: analysis.drawn_protocols:", drawn_protocols, config.protocols)
     return config
 
 
@@ -159,7 +160,5 @@ def digests_of(config: PaperConfig, experiment: str, selection: Selection) -> di
         value("whole_epochs_share"),
         value("curve_points") if experiment in value("curve_experiments") else 0,
     ]
-    scenarios: dict[str, list[str]] = {}
-    for spec in selection.specs(config, experiment):
-        scenarios.setdefault(label_of(spec), []).append(spec.scenario.digest)
-    return {label: part([own, measured]) for label, own in scenarios.items()}
+    of_label = selection.by_label(config, experiment)
+    return {label: part([[spec.scenario.digest for spec in own], measured]) for label, own in of_label.items()}

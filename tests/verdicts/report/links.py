@@ -177,11 +177,20 @@ def gaps(page: Page, claims: list[str], exhibits: list[str], clicks: int = 3) ->
     return found
 
 
+def members(page: Page, kind: str) -> list[str]:
+    """The ids of a kind."""
+    return [name for name in page.places if kind_of(name) == kind]
+
+
+def faults(page: Page, folder: Path) -> list[str]:
+    """All that is missing in a report."""
+    return [*broken(page, folder), *one_way(page), *gaps(page, members(page, "claim"), members(page, "exhibit"))]
+
+
 def main() -> int:
     path = Path(sys.argv[1])
     page = as_one(texts_of(path))
-    claims, exhibits = ([id_ for id_ in page.places if kind_of(id_) == kind] for kind in ("claim", "exhibit"))
-    lost = [*broken(page, path.parent), *one_way(page), *gaps(page, claims, exhibits)]
+    claims, exhibits, lost = members(page, "claim"), members(page, "exhibit"), faults(page, path.parent)
     print(
         *lost, f"{len(claims)} claims, {len(exhibits)} exhibits, {len(page.links)} links, {len(lost)} faults", sep="\n"
     )

@@ -124,7 +124,7 @@ def test_experiments_lead_to_what_needs_them_for_weights_too(chain):
     assert chain.equations_of_claim(chain.claims["ogura"][0]) == [
         "ogura.eq1"
     ]  # no exhibit shows it; its section has it
-    assert "ogura.c17" in chain.claims_of_equations("ogura")["ogura.eq3"]
+    assert "ogura.c17" in chain.claims_of_equation("ogura", "ogura.eq3")
 
 
 def test_addresses_are_those_of_anchors():

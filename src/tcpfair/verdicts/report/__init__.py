@@ -36,10 +36,6 @@ from tcpfair.verdicts.report.pages import joined, render, write_page
 SOURCE_TEXT = {
     "bundled": "the traces that the repository ships, made by its packet-level engine",
     "engine": "traces simulated on this machine by the packet-level engine of this repository",
-    "ns2": "traces simulated by ns-2",
-    "ns3": "traces simulated by ns-3",
-    "guest": "traces of a Linux kernel in virtual time",
-    "testbed": "traces measured on a testbed of Linux hosts",
     "raw": "the user's own traces",
 }
 

@@ -148,13 +148,9 @@ class Chain:
         """Claims that name an exhibit or an experiment of a paper."""
         return [claim.id for claim in self.claims[paper] if name in (*claim.exhibits, *claim.experiments)]
 
-    def claims_of_equations(self, paper: str) -> dict[str, list[str]]:
-        """The claims of a paper by the equations that they need."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for claim in self.claims[paper]:
-            for equation in self.equations_of_claim(claim):
-                found[equation].append(claim.id)
-        return found
+    def claims_of_equation(self, paper: str, equation: str) -> list[str]:
+        """The claims of a paper that need an equation."""
+        return [claim.id for claim in self.claims[paper] if equation in self.equations_of_claim(claim)]
 
     def exhibits_of_experiment(self, paper: str, name: str) -> list[str]:
         config = self.configs[paper]
@@ -169,9 +165,7 @@ def build(
     ``linked`` are pages that exist or will: the executed notebooks among them, in place of their sources.
     """
     claims = {paper: load_claims(layout.data / "claims" / f"{paper}.yaml") for paper in configs}
-    lines = {}
-    cells: dict[str, str] = {}
-    notebooks = {}
+    lines, cells, notebooks, traces = {}, {}, {}, {}
     for paper, config in configs.items():
         lines |= {(paper, name): part for name, part in config_lines(layout, paper).items()}
         source = layout.root / "notebooks" / f"{paper}.ipynb"
@@ -182,7 +176,6 @@ def build(
             notebooks[paper] = relative(layout, executed)
         elif source.is_file():
             notebooks[paper] = relative(layout, source)
-    traces = {}
     for paper, experiment, trace in run_plan[["paper", "experiment", "trace"]].itertuples(index=False):
         manifest = layout.root / trace / "manifest.json"
         if trace and manifest.is_file():

@@ -27,6 +27,11 @@ COLOURS = {
     "open": "none",
     "untested": "none",
     "not run": "none",
+    "explained": "print",
+    "undecided": "part",
+    "withdrawn": "none",
+    "unexplained": "bad",
+    "no value": "none",
 }
 
 Cell = str | int | float | Markup
@@ -127,10 +132,6 @@ class Table:
     tools: bool = False
     verdict_title: str = "verdict"
     id: str = ""
-
-    @property
-    def verdicts(self) -> list[str]:
-        return list(dict.fromkeys(row.verdict for row in self.rows if row.verdict))
 
 
 def table(caption: str, titles: Iterable[str], rows: Iterable[Row | list[Cell]], **options) -> Table:

@@ -214,7 +214,7 @@ def _place(row: Mapping[str, str]) -> str:
 
 def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[View]:
     """The equations of one paper, typeset, each with its function, its test and where it is used."""
-    tex, claims = tex_of(layout), chain.claims_of_equations(paper)
+    tex = tex_of(layout)
     return [
         {
             "id": row["id"],
@@ -223,7 +223,7 @@ def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[
             "test": row["test"].split("::")[-1],
             "correction": row["correction"],
             "exhibits": [to(name) for name in row["exhibits"].split(";") if name],
-            "claims": [to(name) for name in claims[row["id"]]],
+            "claims": [to(name) for name in chain.claims_of_equation(paper, row["id"])],
             "sections": [section.link for section in chain.sections_of(row["id"])],
             "anchor": anchor(row["id"]),
         }

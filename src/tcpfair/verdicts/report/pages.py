@@ -45,7 +45,6 @@ def _environment() -> Environment:
         "count": words.count_text,
         "label": words.label,
         "short_label": words.short_label,
-        "equation_label": words.equation_label,
         "badge": marks.badge,
         "bar": marks.draw_bar,
         "listed": words.listed,
