@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +14,11 @@ from matplotlib.lines import Line2D
 from tcpfair.exhibits import style
 
 # the engine's lines are broad and pale, so that thin lines on them are visible
-_COLORS = {
-    "engine": style.SKY,
-    "ns2": style.BLACK,
-    "ns3": style.VERMILION,
-    "testbed": style.BLACK,
-    "guest": style.BLACK,
+_LOOKS = {
+    "engine": {"color": style.SKY, "lw": 2.0},
+    "ns3": {"color": style.VERMILION, "lw": 0.6},
+    **{source: {"color": style.BLACK, "lw": 0.6} for source in ("ns2", "testbed", "guest")},
 }
-_WIDTHS = {"engine": 2.0, "ns2": 0.6, "ns3": 0.6, "testbed": 0.6, "guest": 0.6}
 _COLUMNS = 5
 _HEADROOM = 1.12
 
@@ -46,12 +42,12 @@ def draw_windows(
         own = curves[curves["label"] == label]
         for source in shown:
             rows_of = own[own["source"] == source]
-            ax.plot(rows_of["t_s"], rows_of["cwnd_pkts"], color=_COLORS[source], lw=_WIDTHS[source])
+            ax.plot(rows_of["t_s"], rows_of["cwnd_pkts"], **_LOOKS[source])
         top = own.loc[own["t_s"] >= settled_s, "cwnd_pkts"].max()
         ax.set_ylim(0, _HEADROOM * top if top > 0 else None)
         ax.set_xlim(0, until_s[label])
-    legend = {source: {"label": titles[source], "lw": _WIDTHS[source]} for source in shown}
-    return _finished(figure, "time (s)", "window (packets)", note, legend)
+    handles = [Line2D([], [], **_LOOKS[source], label=titles[source]) for source in shown]
+    return _finished(figure, "time (s)", "window (packets)", note, handles)
 
 
 def draw_shares(
@@ -73,8 +69,9 @@ def draw_shares(
         ax.axvline(0.5, color=style.GREY, lw=0.6, zorder=0)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    legend = {source: {"label": titles[source], "ls": "", "marker": "o", "ms": 3.5} for source in shown}
-    return _finished(figure, "share of flow 1", "", note, legend)
+    look = {"ls": "", "marker": "o", "ms": 3.5}
+    handles = [Line2D([], [], **_LOOKS[source] | look, label=titles[source]) for source in shown]
+    return _finished(figure, "share of flow 1", "", note, handles)
 
 
 def draw_flows(flows: pd.DataFrame, experiments: Sequence[str], level: float, note: str) -> Figure:
@@ -111,15 +108,12 @@ def draw_seeds(
     return _finished(figure, f"share of flow 1 in {titles[tool]}", f"in the {titles[engine]}", note)
 
 
-def _finished(
-    figure: Figure, x_label: str, y_label: str, note: str, legend: Mapping[str, Mapping[str, Any]] | None = None
-) -> Figure:
+def _finished(figure: Figure, x_label: str, y_label: str, note: str, handles: Sequence[Line2D] = ()) -> Figure:
     """A figure with the labels that all panels share, a legend by simulator if it has handles, and a note."""
     figure.supxlabel(x_label, fontsize=8.5)
     if y_label:
         figure.supylabel(y_label, fontsize=8.5)
-    if legend:
-        handles = [Line2D([], [], color=_COLORS[source], **look) for source, look in legend.items()]
+    if handles:
         figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
     style.corner_note(figure, note)
     return figure
@@ -128,8 +122,8 @@ def _finished(
 def _panels(labels: Sequence[str], height_in: float) -> tuple[Figure, list[Axes]]:
     """A panel for each algorithm, with its name, in rows of ``height_in``."""
     rows = math.ceil(len(labels) / _COLUMNS)
-    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=height_in * rows + 0.7)
-    panels = [ax for row in axes for ax in row]
+    figure, _ = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=height_in * rows + 0.7)
+    panels = figure.axes
     for ax, label in zip(panels, labels, strict=False):
         ax.set_title(label, loc="left", fontsize=8)
         ax.tick_params(labelsize=style.LEAST_PT)
@@ -146,6 +140,6 @@ def _strip(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], lanes: Mapping[s
         for source, lane in lanes.items():
             shares = rows.loc[(rows["label"] == label) & (rows["source"] == source), "share"].dropna()
             if len(shares):
-                y = place + lane
-                ax.plot(shares, np.full(len(shares), y), ls="", marker="o", ms=2.2, mew=0, color=_COLORS[source])
-                ax.plot([shares.mean()] * 2, [y - 0.13, y + 0.13], color=_COLORS[source], lw=1.2)
+                y, color = place + lane, _LOOKS[source]["color"]
+                ax.plot(shares, np.full(len(shares), y), ls="", marker="o", ms=2.2, mew=0, color=color)
+                ax.plot([shares.mean()] * 2, [y - 0.13, y + 0.13], color=color, lw=1.2)

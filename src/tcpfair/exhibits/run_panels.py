@@ -47,7 +47,7 @@ def _draw(axes: list[Axes], one: Any) -> None:
     cwnd, queue, rates, fair, nru = axes
     u_db = one.nru_t_db
     for n, label in enumerate(one.labels):
-        color = style.FLOW_COLORS[n % len(style.FLOW_COLORS)]
+        color = style.flow_color(n)
         cwnd.plot(one.sample_t_s, one.cwnd_pkts[n], color=color, lw=0.9, label=style.plain(f"{n + 1}: {label}"))
         rates.plot(one.t_s, one.goodput_t_mbps[n], color=color, lw=0.9)
         started = one.t_s > one.scenario.flows[n].start_s
@@ -69,8 +69,8 @@ def _by_axis(run: Any, labels: Mapping[str, str]) -> Figure:
     figure, [[rates], [fair]] = style.new_figure(2, 1, style.PAGE_IN, 4.4, sharex=True)
     goodput = run.goodput_mbps.reshape(len(run.members), -1)
     for n, label in enumerate(run.labels):
-        color = style.FLOW_COLORS[n % len(style.FLOW_COLORS)]
-        rates.plot(x, goodput[:, n], ls="", marker="o", color=color, label=style.plain(f"{n + 1}: {label}"))
+        look = {"color": style.flow_color(n), "label": style.plain(f"{n + 1}: {label}")}
+        rates.plot(x, goodput[:, n], ls="", marker="o", **look)
     fair.plot(x, run.jfi.ravel(), ls="", marker="o", color=style.BLACK)
     rates.set(ylabel="mean " + labels["goodput_t_mbps"], ylim=(0, None))
     fair.set(ylabel="mean " + labels["jfi_t"], ylim=(0, 1.05), xlabel=style.plain(name))

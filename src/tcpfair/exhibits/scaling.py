@@ -30,7 +30,7 @@ def draw_scale(costs: pd.DataFrame, labels: Mapping[str, str], over: Mapping[str
             for number, curve in enumerate(name for name in labels if over[name] == field):
                 own = costs[costs["curve"] == curve]
                 x, y = own[field] / _AXES[field][1], own[cost] / unit
-                look = {"color": style.FLOW_COLORS[number], "marker": _MARKERS[number % len(_MARKERS)]}
+                look = {"color": style.flow_color(number), "marker": _MARKERS[number % len(_MARKERS)]}
                 ax.plot(x, y, **look, label=labels[curve])
             ax.set(xscale="log", yscale="log")
         row[0].set_ylabel(title)

@@ -132,6 +132,11 @@ def shades(n: int) -> list[str]:
     return [mpl.colors.to_hex(colormap(0.8 * i / max(n - 1, 1))) for i in range(n)]
 
 
+def flow_color(place: int) -> str:
+    """The colour of a flow or a line by its place, from 0; the colours repeat."""
+    return FLOW_COLORS[place % len(FLOW_COLORS)]
+
+
 class _Layout(ConstrainedLayoutEngine):
     """Constrained layout with rounded places: the last bit of its solver depends on memory addresses."""
 
@@ -218,6 +223,13 @@ def draw_printed(
     hollow = {"ls": "", "marker": like.marker, "mfc": "white", "mec": like.color, "mew": 1.1, "ms": 5.5, "zorder": 4}
     ax.plot(x, y, **hollow, label=label, transform=aside(ax, points))
     counted(ax, x, y)
+
+
+def draw_band(
+    ax: Axes, x: Sequence[float], low: Sequence[float], high: Sequence[float], color: str, label: str = ""
+) -> None:
+    """A pale area in the colour of its line."""
+    ax.fill_between(x, low, high, color=color, alpha=0.13, lw=0, label=label)
 
 
 def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, points: float = 0.0) -> None:

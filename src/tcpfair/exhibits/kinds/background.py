@@ -10,7 +10,7 @@ import pandas as pd
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.panels import TYPES
-from tcpfair.exhibits.kinds.sweeps import Axis, draw_line
+from tcpfair.exhibits.kinds.sweeps import Axis, draw_protocols
 from tcpfair.exhibits.kinds.tables import DASH
 from tcpfair.papers.papers import Exhibit, Experiment, Traffic
 from tcpfair.verdicts.columns import Numbers, joined
@@ -101,11 +101,8 @@ def ha2006_fig14(context: Context, numbers: Numbers) -> Drawn:
     level = context.value("confidence_level")
     figure, [[ax]] = style.new_figure(width_in=5.4)
     labels = list(dict.fromkeys(cells.loc[cells["flows"] > 0, "protocol"]))
-    for protocol, lane in zip(labels, style.lanes(len(labels), _APART), strict=True):
-        line = cells[cells["protocol"] == protocol].assign(
-            low=lambda rows: rows["value"] - rows["half"], high=lambda rows: rows["value"] + rows["half"]
-        )
-        draw_line(ax, line, "flows", style.look(protocol), protocol, lane, lw=1.0)
+    bands = cells.assign(low=cells["value"] - cells["half"], high=cells["value"] + cells["half"])
+    draw_protocols(ax, bands, "flows", labels, _APART, lw=1.0)
     alone = cells[cells["flows"] == 0]
     drawn = {"color": style.BLACK, "marker": "x", "ls": "", "label": "Web alone"}
     ax.errorbar(alone["flows"], alone["value"], alone["half"], capsize=2, **drawn)

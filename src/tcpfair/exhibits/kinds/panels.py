@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
-from tcpfair.exhibits.kinds.sweeps import APART, Axis, band_text, draw_line, with_band
+from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_protocols, with_band
 from tcpfair.exhibits.kinds.timelines import example_number, example_runs
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
@@ -60,20 +60,13 @@ def metric_panels(
     places = sorted({value * to_axis for cells in drawn for value in cells[x]})
     for panel, cells, ax in zip(panels, drawn, axes, strict=True):
         _, experiment = context.experiment(exhibit, panel.experiment)
-        protocols = protocols_of(experiment)
         y_axis.dress_y(ax)
-        for protocol, lane in zip(protocols, style.lanes(len(protocols), APART), strict=True):
-            line, look = (
-                cells.query("protocol == @protocol").assign(x=lambda rows: rows[x] * to_axis),
-                style.look(protocol),
-            )
-            draw_line(ax, line, "x", look, protocol, lane)
-            style.mark_beyond(ax, line["x"], line["value"], look.color, lane)
+        draw_protocols(ax, cells.assign(x=cells[x] * to_axis), "x", protocols_of(experiment))
         fixed = experiment.flows[0]["rtt_ms"]
         if isinstance(fixed, Value):
             _draw_laws(ax, places, fixed.value)
         x_axis.dress_x(ax, places)
-        ax.set_ylabel(y_axis.label if ax is axes[0] else "")
+        ax.label_outer()
     if n > 1:
         style.letter_panels(axes, [panel.title for panel in panels])
     axes[-1].legend(**style.BESIDE)
@@ -104,29 +97,26 @@ class RatePanel(Panel):
 def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, *, panels: list[RatePanel]) -> Drawn:
     """Rates of the flows and of all forward traffic in an example run, a panel for each; utilisation over all runs."""
     rows = -(-len(panels) // 2)
-    figure, axes = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
-    every = [ax for row in axes for ax in row]
+    figure, _ = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
     capacity_mbps = context.value("capacity_bps") / BPS_PER_MBPS
     curves, titles = [], []
     used = numbers.from_runs("utilisation")
-    for panel, column, ax in zip(panels, used, every, strict=False):
+    for panel, column, ax in zip(panels, used, figure.axes, strict=False):
         name, _ = context.experiment(exhibit, panel.experiment)
         curve = example_rates(context, name, panel.where).assign(panel=panel.title)
         for flow, line in curve.groupby("flow"):
             total = flow == SYSTEM
-            color = style.BLACK if total else style.FLOW_COLORS[(int(flow) - 1) % len(style.FLOW_COLORS)]
+            color = style.BLACK if total else style.flow_color(int(flow) - 1)
             ax.plot(line["t_s"], line["mbps"], color=color, lw=1.0 if total else 0.8, zorder=3 if total else 2)
         titles.append(f"{panel.title}: {_utilisation_text(context, exhibit.id, column)}")
         curves.append(curve)
-    style.letter_panels(every, titles)
-    for ax in every:
+    style.letter_panels(figure.axes, titles)
+    for ax in figure.axes:
         ax.set(xlim=(0, joined(curves)["t_s"].max()), ylim=(0, 1.02 * capacity_mbps))
-    for row in axes:
-        row[0].set_ylabel("rate (Mb/s)")
-    for ax in axes[-1]:
-        ax.set_xlabel("time (s)")
+        ax.set(xlabel="time (s)", ylabel="rate (Mb/s)")
+        ax.label_outer()
     flows = sorted(set(joined(curves)["flow"]) - {SYSTEM})
-    handles = [Line2D([], [], color=style.FLOW_COLORS[flow - 1], label=f"flow {flow}") for flow in flows]
+    handles = [Line2D([], [], color=style.flow_color(flow - 1), label=f"flow {flow}") for flow in flows]
     handles.append(Line2D([], [], color=style.BLACK, label="all forward traffic"))
     style.legend_above(figure, handles)
     note = f"drawn: run {example_number(context)} of each; utilisation: mean ± sd over runs"

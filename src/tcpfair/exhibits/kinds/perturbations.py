@@ -176,7 +176,7 @@ def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
     ax.plot(x, cells["value"], color=band.shade, marker="" if band.marks else "o", ms=3, ls=dashes, label=band.label)
     if not band.marks:
         shown = cells["value"].notna()
-        ax.fill_between(x, cells["low"].where(shown), cells["high"].where(shown), color=band.shade, alpha=0.13, lw=0)
+        style.draw_band(ax, x, cells["low"].where(shown), cells["high"].where(shown), band.shade)
 
 
 def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:

@@ -75,9 +75,8 @@ def phase_panels(
             if line is not None:
                 ax.axhline(line, color=style.BLACK, lw=0.9, ls="--", label="printed", zorder=1)
             y_axis.dress_y(ax)
-            ax.set_ylabel(y_axis.label if ax is row[0] else "")
-    for ax in axes[-1][:-1]:
-        ax.set_xlabel(x_axis.label)
+            ax.set_xlabel(x_axis.label if ax is not row[-1] else "")
+            ax.label_outer()
     axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in labels])
     if printed:
         axes[0][-1].legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)

@@ -89,7 +89,7 @@ def band_text(centre: str = "mean", drawn: str = "band") -> str:
 def draw_line(
     ax: Axes, cells: pd.DataFrame, x: str, look: style.Look, label: str, points: float | None = None, **line: Any
 ) -> None:
-    """One series with its band; ``cells`` from `with_band`.
+    """One series with its band, and marks for points beyond the limits of y; ``cells`` from `with_band`.
 
     With ``points``, the series is moved to the right by these, and has bars instead of a band. So lines that coincide are side
     by side, and bands do not cover each other.
@@ -98,12 +98,28 @@ def draw_line(
     drawn = {"color": look.color, "marker": look.marker, "label": label, **line}
     if points is None:
         ax.plot(cells[x], cells["value"], **drawn)
-        ax.fill_between(cells[x], cells["low"], cells["high"], color=look.color, alpha=0.13, lw=0)
+        style.draw_band(ax, cells[x], cells["low"], cells["high"], look.color)
     else:
         moved = style.aside(ax, points)
         ax.plot(cells[x], cells["value"], **drawn, transform=moved)
         ax.vlines(cells[x], cells["low"], cells["high"], color=look.color, lw=_BAR_WIDTH, transform=moved)
         style.counted(ax, cells[x], cells["value"], cells["low"], cells["high"])
+    style.mark_beyond(ax, cells[x], cells["value"], look.color, points or 0.0)
+
+
+def draw_protocols(
+    ax: Axes,
+    cells: pd.DataFrame,
+    x: str,
+    protocols: Sequence[str],
+    apart: float = APART,
+    label: str = "{}",
+    **line: Any,
+) -> None:
+    """`draw_line` of each protocol, ``apart`` points from each other."""
+    for protocol, lane in zip(protocols, style.lanes(len(protocols), apart), strict=True):
+        own = cells[cells["protocol"] == protocol]
+        draw_line(ax, own, x, style.look(protocol), label.format(protocol), lane, **line)
 
 
 # --- One metric, a line per protocol -----------------------------------------------------------------------------
@@ -262,7 +278,7 @@ def kozu2014_fig14(context: Context, numbers: Numbers) -> Drawn:
     figure, [[ax]] = style.new_figure()
     look = style.look(TUNED)
     ax.plot(rtts, found["x"], color=look.color, marker=look.marker, label="tuned here")
-    ax.fill_between(rtts, found["low"], found["high"], color=look.color, alpha=0.13, lw=0, label="about as fair")
+    style.draw_band(ax, rtts, found["low"], found["high"], look.color, "about as fair")
     relative = {"color": style.look("Proposed K").color, "ls": "--", "label": f"eq. 6, relative to {least:g} ms"}
     ax.plot(span_s * MS_PER_S, law, **relative)
     RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
@@ -348,16 +364,13 @@ def sensitivity_lines(
                 here = used is not None and used.value == value
                 label = value_text(variable, value) + " (used above)" * here
                 draw_line(ax, chosen, x, look, label, lane, lw=2.0 if here else 1.1)
-                style.mark_beyond(ax, chosen[x], chosen["value"], look.color, lane)
             for each in protocols if together else [protocol]:
                 _draw_printed_row(ax, context, measure, each, x, lanes[-1] + _APART_FROM_PRINT)
-            ax.set_ylabel(measure.y_axis.label if ax is row[0] else "")
     for ax, protocol in zip(axes[0], panels, strict=True):
         ax.set_title(protocol or "")
-    for row in axes:
-        for ax in row:
-            x_axis.dress_x(ax, values_of(experiment, x))
-            ax.set_xlabel(x_axis.label if row is axes[-1] else "")
+    for ax in figure.axes:
+        x_axis.dress_x(ax, values_of(experiment, x))
+        ax.label_outer()
     if any(measure.printed for measure in measures):
         axes[0][0].add_line(style.printed_handle())
     style.legend_above(figure, axes[0][0].get_legend_handles_labels()[0])

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn
-from tcpfair.exhibits.kinds.sweeps import APART, draw_line
+from tcpfair.exhibits.kinds.sweeps import draw_protocols
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, metric_numbers
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness, series
@@ -75,9 +75,7 @@ def beside(recording: Recording) -> Drawn:
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=3.0)
     lines = of_paper.rename(columns={"mean": "value"})
-    for protocol, lane in zip(figure_of.protocols, style.lanes(len(figure_of.protocols), APART), strict=True):
-        rows = lines[lines["protocol"] == protocol]
-        draw_line(ax, rows, "rtt_ms", style.look(protocol), f"{protocol}, engine", lane)
+    draw_protocols(ax, lines, "rtt_ms", figure_of.protocols, label="{}, engine")
     names = " and ".join(dict.fromkeys(recording.flows["protocol"]))
     star = {"ls": "", "marker": "*", "ms": 13, "color": style.BLACK}
     ax.plot(long_s * MS_PER_S, value, **star, label=f"this recording ({style.plain(names)})")
@@ -111,12 +109,9 @@ def _of_paper(like: PaperFigure, metric: str) -> pd.DataFrame:
     """
     layout = Layout(repository_root(), "bundled")
     paper = load_paper(layout.paper_config(like.paper))
-    if like.experiment not in paper.experiments:
-        raise unknown(f"config/raw.yaml: beside: experiment of {like.paper}", like.experiment, list(paper.experiments))
+    check_known(f"config/raw.yaml: beside: experiment of {like.paper}", [like.experiment], paper.experiments)
     table = Context(paper, layout).metrics(like.experiment)
-    for protocol in like.protocols:
-        if protocol not in set(table["protocol"]):
-            raise unknown(f"config/raw.yaml: beside: protocol of {like.paper}", protocol, table["protocol"].unique())
+    check_known(f"config/raw.yaml: beside: protocol of {like.paper}", like.protocols, table["protocol"].unique())
     rows = table[(table["metric"] == metric) & table["protocol"].isin(like.protocols)]
     grouped = rows.groupby(["protocol", "rtt_ms"])["value"]
     return grouped.agg(mean="mean", low="min", high="max").reset_index()

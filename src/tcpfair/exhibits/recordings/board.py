@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, check_known
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.recordings.beside import beside
@@ -107,8 +107,7 @@ class Raw(Board):
         reason is shown and recorded: as failed, or as ``left out`` if a valid recording lacks the data. Raises only InputError,
         for an unknown exhibit.
         """
-        if name not in EXHIBITS:
-            raise InputError(f"exhibit {name!r}: unknown; known are {', '.join(EXHIBITS)}")
+        check_known("exhibit", [name], EXHIBITS)
         drawn = {}
         for recording in self.recordings:
             exhibit = EXHIBITS[name].of(recording, name)
