@@ -2,13 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.legend import Legend
 
 import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
 from tcpfair.exhibits import style
@@ -92,33 +93,52 @@ def put_metrics(into: Context, experiment: str, **made: Mapping[str, Callable]) 
     put(into, experiment, measured=metrics(into.paper, experiment, **made))
 
 
+def put_rows(
+    into: Context,
+    experiment: str,
+    runs: Sequence[Mapping],
+    flows: Sequence[Mapping],
+    samples: pd.DataFrame,
+    **more: pd.DataFrame,
+) -> None:
+    """A trace of these rows, to which values are added that are the same in most stand-ins; ``more`` are other tables."""
+    paper, chosen = into.paper.paper, into.paper.experiments[experiment]
+    about = {"paper": paper, "experiment": experiment, "backend": "engine", "seed": 1, "replicate": 0}
+    link = {"duration_s": 10.0, "sample_s": 1.0, "capacity_bps": 1e8, "wire_bytes": 1538.0, "payload_bytes": 1448.0}
+    host = {"cc": "reno", "rtt_s": 0.05, "access_bps": 0.0, "start_s": 0.0, "stop_s": np.inf, "role": "foreground"}
+    made = trace.Trace(
+        runs=pd.DataFrame([{**about, **link, **run} for run in runs]).astype({"run_id": "int32", "replicate": "int32"}),
+        flows=pd.DataFrame([{**host, **flow} for flow in flows]),
+        samples=samples,
+        provenance={"paper": paper, "experiment": experiment, "grid": list(chosen.grid)},
+        **more,
+    )
+    put(into, experiment, made)
+
+
 def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples: int = 5) -> None:
     """A trace of one run per grid point; ``delivered_bytes`` is a function of (point, flow) and gives an array."""
     chosen = into.paper.experiments[experiment]
     runs, flows, rows = [], [], []
     for run_id, values in enumerate(product(*(value.value for value in chosen.grid.values()))):
         point = dict(zip(chosen.grid, values, strict=True))
-        about = {"paper": into.paper.paper, "experiment": experiment, "backend": "engine", "seed": 1, "replicate": 0}
-        link = {"duration_s": float(samples), "sample_s": 1.0, "capacity_bps": 1e8, "wire_bytes": 1538.0}
-        runs.append({"run_id": run_id, **about, **link, "payload_bytes": 1448.0, **point})
+        runs.append({"run_id": run_id, "duration_s": float(samples), **point})
         for flow in range(1, len(chosen.flows) + 1):
-            host = {"protocol": point["protocol"], "cc": "reno", "rtt_s": 0.05, "access_bps": 0.0}
-            flows.append({"run_id": run_id, "flow_id": flow, **host, "start_s": 0.0, "stop_s": np.inf})
+            flows.append({"run_id": run_id, "flow_id": flow, "protocol": point["protocol"]})
             t_s = np.arange(1.0, samples + 1)
             of_flow = {"run_id": run_id, "flow_id": flow, "t_s": t_s, "delivered_bytes": delivered_bytes(point, flow)}
             rows.append(pd.DataFrame(of_flow | {"received_bytes": of_flow["delivered_bytes"]}))
-    made = trace.Trace(
-        runs=pd.DataFrame(runs).astype({"run_id": "int32", "replicate": "int32"}),
-        flows=pd.DataFrame(flows).assign(role="foreground"),
-        samples=pd.concat(rows, ignore_index=True),
-        provenance={"paper": into.paper.paper, "experiment": experiment, "grid": list(chosen.grid)},
-    )
-    put(into, experiment, made)
+    put_rows(into, experiment, runs, flows, pd.concat(rows, ignore_index=True))
 
 
 def drawn(context: Context, exhibit: str) -> Drawn:
     """The drawing of an exhibit, by its id."""
     return draw(context, context.paper.exhibit(exhibit))
+
+
+def labels(legend: Legend) -> list[str]:
+    """The entries of a legend."""
+    return [text.get_text() for text in legend.get_texts()]
 
 
 def value(drawn, key, metric):

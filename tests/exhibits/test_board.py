@@ -117,15 +117,6 @@ def test_looking_writes_nothing(context, capsys):
         capsys.readouterr()
 
 
-def test_looking_too_early_does_not_spoil_a_build(context, layout):
-    """What failed while it was only looked at is built once its data is there."""
-    open_paper_in = Paper(standin.context(layout.root, "bhatti2009"))
-    open_paper_in.show("fig08")  # no metrics in this one
-    assert records.read_all(layout) == {}
-    Paper(context, keep=True).show("fig08")
-    assert {made.status for made in records.read_all(layout).values()} == {"built"}
-
-
 def test_the_corner_names_source_and_runs(paper, layout):
     paper.show("table2")
     paper.show("fig08")
@@ -239,7 +230,7 @@ def test_open_paper_finds_the_checkout(tmp_path, monkeypatch):
     assert open_paper("ogura", source="engine").context.layout.root == tmp_path
     assert open_paper("ogura", only="ogura.fig8").only == {"fig08"}
     assert open_paper("ogura", only=[]).draws_all
-    with pytest.raises(InputError, match="paper 'ogra': unknown; known are ogura"):
+    with pytest.raises(InputError, match="paper 'ogra' is unknown; did you mean 'ogura'. known are ogura"):
         open_paper("ogra")
     assert open_paper("bhatti2009", trace="data/raw/mine").recording == "data/raw/mine"
 

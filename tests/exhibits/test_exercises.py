@@ -54,7 +54,7 @@ def test_usual_slips_are_known_and_not_taken_for_right(name, run, capsys):
     exercise = EXERCISES[name]
     given = (run,) if name.endswith("_of_run") else ()
     assert exercise.slips
-    for slip, text in exercise.slips:
+    for text, slip in exercise.slips.items():
         if not np.isclose(slip(*given), exercise.truth(*given), rtol=exercise.within):
             assert said(capsys, name, slip(*given), *given) == f"Not yet. {text}"
         else:

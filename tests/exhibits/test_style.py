@@ -47,10 +47,6 @@ def drawn():
         return style.as_svg(figure), style.as_png(figure)
 
 
-def test_the_same_figure_gives_the_same_bytes():
-    assert drawn() == drawn()
-
-
 def test_the_last_bit_of_the_layout_does_not_show(monkeypatch):
     """The solver of the layout sums in the order of addresses, so two processes differ by an ulp."""
     solve = ConstrainedLayoutEngine.execute
@@ -122,15 +118,6 @@ def test_svg_holds_no_date_and_png_is_150_dpi():
     assert b"<dc:date>" not in svg
     width_px = int.from_bytes(png[16:20], "big")
     assert width_px == round(style.COLUMN_IN * 150)
-
-
-def test_printed_values_are_hollow():
-    with style.applied():
-        _, [[ax]] = style.new_figure()
-        style.draw_printed(ax, [1], [2], style.look("BIC"))
-    (line,) = ax.lines
-    assert line.get_markerfacecolor() == "white"
-    assert line.get_markeredgecolor() == style.look("BIC").color
 
 
 def test_a_figure_is_laid_out_and_drawn_once_for_each_file(monkeypatch):

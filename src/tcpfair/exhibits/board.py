@@ -38,10 +38,7 @@ class Board:
     def __init__(self, layout: Layout, keep: bool | str | Path = False) -> None:
         self.layout = layout
         self.keep = keep
-
-    def place(self, exhibit: Exhibit) -> Path | None:
-        """The folder of the output for an exhibit's files; None for their stable names."""
-        return None if isinstance(self.keep, bool) else Path(self.keep)
+        self.folder = None if isinstance(keep, bool) else Path(keep)  # of the output for files; None for stable names
 
     def present(
         self,
@@ -99,26 +96,26 @@ class Board:
         """Write the exhibit's files, its numbers and, last, its record; a left-out exhibit has only the record."""
         if not self.keep:
             return
-        folder = self.place(exhibit)
         contents = {path: (files or {}).get(path.suffix) for path in record.figure_files(self.layout, exhibit)}
-        table = None if numbers is None else csv_bytes(numbers.assign(source=source))
-        beside = {} if not self.computes_numbers else {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
-        for stable, content in {**contents, **beside}.items():
-            path = inside(self.layout, folder, stable) if folder else stable
+        beside = {}
+        if self.computes_numbers:
+            table = None if numbers is None else csv_bytes(numbers.assign(source=source))
+            beside[record.place(self.layout, "numbers", exhibit.id, ".csv")] = table
+        hashes, of_numbers = self._write(contents), self._write(beside)
+        made = record.Record(exhibit.id, status, hashes, n_runs, source, error, of_numbers)
+        record.write(self.layout, made, self.folder)
+
+    def _write(self, contents: Mapping[Path, bytes | None]) -> dict[str, str]:
+        """Write files, remove those without content, and return the hashes of the former by their stable names."""
+        hashes = {}
+        for stable, content in contents.items():
+            path = inside(self.layout, self.folder, stable) if self.folder else stable
             if content is None:
                 path.unlink(missing_ok=True)
             else:
                 write_whole(path, content)
-        hashes = [
-            {
-                path.relative_to(self.layout.root).as_posix(): hashlib.sha256(content).hexdigest()
-                for path, content in written.items()
-                if content is not None
-            }
-            for written in (contents, beside)
-        ]
-        made = record.Record(exhibit.id, status, hashes[0], n_runs, source, error, hashes[1])
-        record.write(self.layout, made, folder)
+                hashes[stable.relative_to(self.layout.root).as_posix()] = hashlib.sha256(content).hexdigest()
+        return hashes
 
     def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
         """Display the exhibit, its caption and ``verdict``; on a terminal, print a line."""

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import create_model
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, check_known
 from tcpfair.papers.papers import Exhibit
 from tcpfair.papers.scenario import Strict, validated
 from tcpfair.verdicts.columns import no_numbers
@@ -91,8 +91,7 @@ def kind_of(context: Context, exhibit: Exhibit) -> Kind:
     """The kind that draws an exhibit; InputError naming file and field for an unknown kind, or one with another form."""
     where = context.where(exhibit)
     name = exhibit.draw or exhibit.id.replace(".", "_")
-    if name not in KINDS:
-        raise InputError(f"{where}.draw: {name!r} is unknown; known are {', '.join(sorted(KINDS))}")
+    check_known(f"{where}.draw:", [name], sorted(KINDS))
     kind = KINDS[name]
     if kind.is_table != exhibit.is_table:
         form = "table" if kind.is_table else "figure"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tcpfair.errors import unknown
+from tcpfair.errors import check_known
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness
 from tcpfair.models import aimd, cubic, rtt_fairness
@@ -24,7 +24,7 @@ class Number:
     """An exercise whose answer is a number."""
 
     truth: Callable[..., float]  # function of what the check is given besides the answer
-    slips: tuple[tuple[Callable[..., float], str], ...]  # answers from common mistakes, with a hint for each
+    slips: Mapping[str, Callable[..., float]]  # a hint for each answer from a common mistake
     hint: str
     within: float = 0.01  # relative tolerance
 
@@ -34,7 +34,7 @@ class Number:
             return f"Not a number: {answer!r}."
         if self._near(answer, self.truth(*given)):
             return RIGHT
-        slips = (text for slip, text in self.slips if self._near(answer, slip(*given)))
+        slips = (text for text, slip in self.slips.items() if self._near(answer, slip(*given)))
         return f"Not yet. {next(slips, self.hint)}".rstrip()
 
     def _near(self, answer: float, value: float) -> bool:
@@ -59,8 +59,7 @@ def check(name: str, answer: Any, *given: Any) -> None:
 
     ``given`` is the object of the answer, such as a run. Raises InputError for an unknown exercise.
     """
-    if name not in EXERCISES:
-        raise unknown("exercise", name, EXERCISES)
+    check_known("exercise", [name], EXERCISES)
     print(OPEN if answer is None else EXERCISES[name].judge(answer, *given))
 
 
@@ -111,77 +110,67 @@ def _lacks_a_victim(run: Any) -> str:
 EXERCISES: dict[str, Number | Found] = {
     "jfi_of_run": Number(
         lambda run: run.jfi,
-        (
-            (
-                lambda run: run.jfi_of_means,
-                "That is J of the mean goodputs; take J of each second first, then the mean.",
-            ),
-        ),
+        {"That is J of the mean goodputs; take J of each second first, then the mean.": lambda run: run.jfi_of_means},
         "J of each second: run.goodput_t_mbps has a row for each flow; take the seconds after run.window_s[0].",
         0.002,
     ),
     "nru_of_run": Number(
         lambda run: run.nru_db[0],
-        (
-            (
-                lambda run: run.nru_of_mean_db[0],
-                "That is the dB of the mean; take the dB of each second first.",
-            ),
-        ),
+        {"That is the dB of the mean; take the dB of each second first.": lambda run: run.nru_of_mean_db[0]},
         "10 log10(goodput / run.self_mbps) of each second after run.window_s[0], then the mean.",
         0.005,
     ),
     "alpha_law": Number(
         lambda: rtt_fairness.random_loss_ratio("alpha", 9.0),
-        ((lambda: 1 / 9, "That is Reno's, whose increment does not depend on the RTT: e is 0. Alpha has e = 1."),),
+        {"That is Reno's, whose increment does not depend on the RTT: e is 0. Alpha has e = 1.": lambda: 1 / 9},
         "Put e = 1 and the ratio of the RTTs into the law of the last worked result.",
     ),
     "larger_buffer": Number(
         _larger_buffer,
-        ((lambda: _larger_buffer(1.0), "The mean RTT grows as well: twice the buffer is twice the queue."),),
+        {"The mean RTT grows as well: twice the buffer is twice the queue.": lambda: _larger_buffer(1.0)},
         "Equation 14 has S twice, once in the mean RTT.",
     ),
     "jfi_of_turns": Number(
         lambda: np.mean([fairness.jfi([94.0, 0.0]), fairness.jfi([0.0, 94.0])]),
-        ((lambda: 1.0, "That is the index of the means. The paper has the mean of J(t)."),),
+        {"That is the index of the means. The paper has the mean of J(t).": lambda: 1.0},
         "J of each second first. In each second one of two flows has everything.",
     ),
     "u_of_swings": Number(
         lambda: np.mean(10 * np.log10([0.5, 1.5])),
-        ((lambda: 10 * np.log10((0.5 + 1.5) / 2), "That is U of the mean. Take the dB of each second first."),),
+        {"That is U of the mean. Take the dB of each second first.": lambda: 10 * np.log10((0.5 + 1.5) / 2)},
         "The mean of 10 log10(0.5) and 10 log10(1.5).",
     ),
     "share_of_jfi": Number(
         lambda: (1 - np.sqrt(1 / 0.8 - 1)) / 2,
-        (
-            (lambda: 1 - 0.8, "J is not one minus the share: write J with the shares s and 1 - s."),
-            (lambda: (1 + np.sqrt(1 / 0.8 - 1)) / 2, "That is the share of the larger flow."),
-        ),
+        {
+            "J is not one minus the share: write J with the shares s and 1 - s.": lambda: 1 - 0.8,
+            "That is the share of the larger flow.": lambda: (1 + np.sqrt(1 / 0.8 - 1)) / 2,
+        },
         "With shares s and 1 - s, J = 1 / (2 (s^2 + (1 - s)^2)). Solve it for s.",
     ),
     "victims": Number(
         lambda: np.mean([-3.0, -5.0]),
-        ((lambda: np.mean([1.0, -3.0, -5.0]), "That is U_N, the mean of all flows."),),
+        {"That is U_N, the mean of all flows.": lambda: np.mean([1.0, -3.0, -5.0])},
         "Only the flows below 0 dB count.",
     ),
     "k_after_two": Number(
         _k_after_two,
-        ((lambda: _k_after_two(False), "That is without fast convergence (equation 4)."),),
+        {"That is without fast convergence (equation 4).": lambda: _k_after_two(False)},
         "The second loss comes below W_max, so W_max becomes (2 - beta) / 2 of 900. The window starts from (1 - beta) of 900.",
     ),
     "k_at_rtt": Number(
         lambda: cubic.proposed_k_s(1000.0, 64 / MS_PER_S),
-        ((lambda: cubic.cubic_k_s(1000.0), "That is CUBIC's K. The proposal divides it (equation 6)."),),
+        {"That is CUBIC's K. The proposal divides it (equation 6).": lambda: cubic.cubic_k_s(1000.0)},
         "K of 1000 packets, divided by the cube root of 64.",
     ),
     "pareto_mean": Number(
         lambda: 1.1 * 133e3 / (1.1 - 1) / 1e6,
-        ((lambda: 133e3 * 2 ** (1 / 1.1) / 1e6, "That is the median. The mean is a m / (a - 1)."),),
+        {"That is the median. The mean is a m / (a - 1).": lambda: 133e3 * 2 ** (1 / 1.1) / 1e6},
         "Without a cut, the last term of the mean is 0: a m / (a - 1).",
     ),
     "common_law": Number(
         lambda: rtt_fairness.synchronised_loss_ratio("reno", 162 / 42),
-        ((lambda: 42 / 162, "That is for losses by chance. Flows that lose together have the square."),),
+        {"That is for losses by chance. Flows that lose together have the square.": lambda: 42 / 162},
         "1 / k^2, where k is the ratio of the RTTs.",
     ),
     "fair_pair": Found(_lacks_fairness),

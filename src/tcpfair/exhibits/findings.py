@@ -16,7 +16,7 @@ from IPython.display import HTML, Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known, unknown
 from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, digits
@@ -105,18 +105,16 @@ class Findings:
     def behind(self, paper: str) -> pd.DataFrame:
         """The claims behind the conclusion of a paper: sentence, verdict and reason."""
         table = self.table("headlines").set_index("paper")
-        if paper not in table.index:
-            raise unknown("paper", paper, table.index)
+        check_known("paper", [paper], table.index)
         chosen = self.claims.loc[table.at[paper, "claims"].split(";")].fillna({"why": ""})
         rows = [(name, self._stated[name].claim, verdict_text(row), row["why"]) for name, row in chosen.iterrows()]
         return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "why"]).set_index("claim")
 
     def sentence(self, claim_id: str, clause: str) -> str:
         """One clause in one sentence: its statement, outcome, value, bounds, and the settings in which it holds."""
-        own = self.clauses[(self.clauses["id"] == claim_id) & (self.clauses["clause"] == clause)]
-        if own.empty:
-            raise unknown(f"clause of {claim_id}", clause, list(self._stated[claim_id].clauses))
-        row = own.iloc[0]
+        own = self.clauses[self.clauses["id"] == claim_id].set_index("clause")
+        check_known(f"clause of {claim_id}", [clause], own.index)
+        row = own.loc[clause]
         unit = f" {row['unit']}" if isinstance(row["unit"], str) else ""
         text = f"{row['says']}: {row['outcome']} ({row['quantity']} {row['value']:.3g}{unit}, required: {row['asks']})"
         share = self.ensemble[(self.ensemble["id"] == claim_id) & (self.ensemble["clause"] == clause)]

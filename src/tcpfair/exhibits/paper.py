@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pandas as pd
 from IPython.display import HTML, display
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.exhibits import kinds, packet_lab, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board, rows
 from tcpfair.exhibits.context import Table, draw
@@ -48,8 +48,7 @@ class Paper(Board):
         cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Mapping[str, str]
     ) -> Paper:
         """See `tcpfair.exhibits.open_paper`."""
-        if paper not in PAPERS:
-            raise InputError(f"paper {paper!r}: unknown; known are {', '.join(PAPERS)}")
+        check_known("paper", [paper], PAPERS)
         layout = Layout(repository_root(), source, folder_of(trace) if source != "raw" else "")
         own = Path(trace) if trace and source == "raw" else None
         opened = cls(
@@ -76,9 +75,8 @@ class Paper(Board):
         if self.kept is not None and short_id(exhibit.id) not in self.kept:
             return self._show_kept(exhibit, title)
         with (
-            making(self.layout, self.kept[short_id(exhibit.id)]) if self.kept is not None else nullcontext() as scratch
-        ):
-            self._scratch = scratch
+            making(self.layout, self.kept[short_id(exhibit.id)]) if self.kept is not None else nullcontext()
+        ) as self.folder:
             return self.present(
                 exhibit,
                 title,
@@ -86,9 +84,6 @@ class Paper(Board):
                 draw=lambda: draw(self.context, exhibit),
                 origin=lambda: self.context.origin(exhibit),
             )
-
-    def place(self, exhibit: Exhibit) -> Path | None:
-        return self._scratch
 
     def _show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
         """Display an exhibit from the files of an earlier run; returns the drawn data."""
@@ -127,10 +122,8 @@ class Paper(Board):
         """
         chosen = self._experiment(experiment)
         for axis, value in point.items():
-            if axis not in chosen.grid:
-                raise unknown(f"experiment {experiment!r}: axis", axis, chosen.grid)
-            if value not in chosen.grid[axis].value:
-                raise unknown(f"experiment {experiment!r}: {axis}", value, chosen.grid[axis].value)
+            check_known(f"experiment {experiment!r}: axis", [axis], chosen.grid)
+            check_known(f"experiment {experiment!r}: {axis}", [value], chosen.grid[axis].value)
         if not 0 <= replicate < chosen.runs.value:
             raise InputError(f"replicate: must be from 0 to {chosen.runs.value - 1}, got {replicate}")
         values = {axis: str(value).lower() if isinstance(value, bool) else value for axis, value in point.items()}
@@ -187,10 +180,8 @@ class Paper(Board):
         return self.context.value(name)
 
     def _experiment(self, name: str) -> Experiment:
-        experiments = self.context.paper.experiments
-        if name not in experiments:
-            raise unknown("experiment", name, experiments)
-        return experiments[name]
+        check_known("experiment", [name], self.context.paper.experiments)
+        return self.context.paper.experiments[name]
 
     # --- ledger --------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.errors import unknown
+from tcpfair.errors import check_known
 from tcpfair.exhibits import style
 from tcpfair.measures.shown import of_metric
 from tcpfair.runs.study import Study
@@ -43,8 +43,8 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
     Raises InputError for a metric that is missing.
     """
     asked = study.file.figure
-    if asked.y is not None and asked.y not in metrics:
-        raise unknown(f"{study.where}: figure.y: metric", asked.y, metrics)
+    if asked.y is not None:
+        check_known(f"{study.where}: figure.y: metric", [asked.y], metrics)
     y = asked.y or next((name for name in _PREFERRED if name in metrics), metrics[0] if metrics else "")
     runs = runs[runs["refused"] == ""]
     numeric = [name for name in study.axes if pd.api.types.is_numeric_dtype(runs[name]) and runs[name].dtype != bool]
@@ -57,15 +57,12 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
         n_rows = -(-len(panels) // n_columns)
         width_in = style.PAGE_IN if n_columns > 1 else style.COLUMN_IN
         figure, axes = style.new_figure(n_rows, n_columns, width_in, 2.6 * n_rows + 0.4, sharey=True)
-        every = [ax for row in axes for ax in row]
-        table = []
-        for panel, ax in zip(panels, every, strict=False):
-            table += _draw(ax, panel, lines, y)
-        for ax in every[len(panels) :]:
+        table = [_draw(ax, panel, lines, y) for panel, ax in zip(panels, figure.axes, strict=False)]
+        for ax in figure.axes[len(panels) :]:
             ax.set_visible(False)
         for row in axes:
             row[0].set_ylabel(style.plain(of_metric(y).label))
-        handles, labels = every[0].get_legend_handles_labels()
+        handles, labels = axes[0][0].get_legend_handles_labels()
         if lines:
             figure.legend(
                 handles, labels, loc="outside upper center", ncols=min(len(labels), 6), title=style.plain(lines)
@@ -77,7 +74,7 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
             + _cut(_n_parts(runs, asked.panels), _MOST_PANELS, f"values of {asked.panels}")
             + ("" if asked.x or asked.panels else _cut(len(along), _MOST_PANELS, "axes")),
         )
-    return figure, pd.DataFrame(table, columns=COLUMNS)
+    return figure, pd.concat(table, ignore_index=True)
 
 
 def _n_parts(runs: pd.DataFrame, axis: str | None) -> int:
@@ -98,33 +95,34 @@ def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) 
             yield Panel("", name, runs)
 
 
-def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
-    """Draw a panel; returns the rows of its numbers."""
-    rows = []
+def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> pd.DataFrame:
+    """Draw a panel; returns its numbers."""
+    tables = []
     groups = list(itertools.islice(_parts(panel.runs, lines), _MOST_LINES)) if lines else [("", 0.0, panel.runs)]
     is_log = False
     for number, (label, _, own) in enumerate(groups):
-        points = []
+        rows = []
         for _, x, part in _parts(own, panel.x):
             values = part[y].dropna()
-            low, median, high = values.quantile([_BAND[0], 0.5, _BAND[1]]) if len(values) else (np.nan,) * 3
-            points.append((panel.title, panel.x, label, x, median, low, high, len(values)))
-        rows += points
-        places = [point[3] for point in points]
-        if all(isinstance(x, float) for x in places) and min(places, default=0) > 0:
-            is_log = is_log or max(places) / min(places) >= _LOG_FROM
-        color = style.FLOW_COLORS[number % len(style.FLOW_COLORS)]
-        look = {"color": color, "marker": _MARKERS[number % len(_MARKERS)], "label": style.plain(label)}
-        ax.plot(places, [point[4] for point in points], **look)
+            low, median, high = values.quantile([_BAND[0], 0.5, _BAND[1]])
+            rows.append((panel.title, panel.x, label, x, median, low, high, len(values)))
+        points = pd.DataFrame(rows, columns=COLUMNS)
+        tables.append(points)
+        places = points["x"]
+        if pd.api.types.is_float_dtype(places) and places.min() > 0:
+            is_log = is_log or places.max() / places.min() >= _LOG_FROM
+        look = {"color": style.flow_color(number), "marker": _MARKERS[number % len(_MARKERS)]}
+        ax.plot(places, points["median"], **look, label=style.plain(label))
         if len(groups) <= _MOST_BANDS:
-            ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.15, lw=0)
+            ax.fill_between(places, points["low"], points["high"], color=look["color"], alpha=0.15, lw=0)
+    found = pd.concat(tables, ignore_index=True)
     if is_log:
         ax.set_xscale("log")
-        near = max(point[3] for point in rows) < 100 * min(point[3] for point in rows)
+        near = found["x"].max() < 100 * found["x"].min()
         style.label_decades(ax.xaxis, (1, 2, 5) if near else (1,))
     ax.set_xlabel(style.plain(panel.x))
     ax.set_title(style.plain(panel.title))
-    return rows
+    return found
 
 
 def _parts(runs: pd.DataFrame, axis: str) -> Iterator[tuple[str, float | str, pd.DataFrame]]:

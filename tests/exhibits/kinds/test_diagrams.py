@@ -7,7 +7,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import draw
-from tcpfair.exhibits.kinds import timelines, topology
+from tcpfair.exhibits.kinds import timelines
 from tests.exhibits import standin
 
 
@@ -59,11 +59,6 @@ def test_labels_follow_a_change_of_the_configuration(tmp_path):
     settings = context.paper.settings
     settings["capacity_bps"] = settings["capacity_bps"].model_copy(update={"value": 2.5e9})
     assert "bottleneck: 2.5 Gb/s" in texts(standin.drawn(context, "bhatti2008.fig2").output)
-
-
-def test_rates():
-    assert topology.rate_text(100e6) == "100 Mb/s"
-    assert topology.rate_text(1e9) == "1 Gb/s"
 
 
 @pytest.mark.parametrize("paper", ["bhatti2008", "bhatti2009"])

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from tcpfair.exhibits.kinds import common_losses
-from tcpfair.runs import trace
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -38,7 +37,7 @@ def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):
     assert compared[["exhibit", "printed", "within"]].values.tolist() == [["kozu2014.sec-3.1", "2", True]]
     assert compared["reproduced"].item() == pytest.approx(3)
     left, right = drawn.output.axes
-    assert [text.get_text() for text in left.get_legend().get_texts()] == ["flow 1, 2 ms", "flow 2, varied RTT"]
+    assert standin.labels(left.get_legend()) == ["flow 1, 2 ms", "flow 2, varied RTT"]
     assert (left.get_ylabel(), right.get_ylabel()) == ("throughput (Mb/s)", "fairness index")
     assert len(drawn.numbers.query("metric == 'throughput_mean'")) == 2 * len(RTTS_MS)  # of this protocol alone
 
@@ -46,8 +45,7 @@ def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):
 def test_what_stands_beside_has_an_index_only(kozu):
     drawn = standin.drawn(kozu, "kozu2014.fig8")
     _, right = drawn.output.axes
-    labels = [text.get_text() for text in right.get_legend().get_texts()]
-    assert labels == ["Proposed K", "CUBIC, for comparison"]
+    assert standin.labels(right.get_legend()) == ["Proposed K", "CUBIC, for comparison"]
     assert not drawn.numbers.query("metric == 'throughput_mean'")["key"].str.contains("CUBIC").any()
 
 
@@ -59,25 +57,17 @@ def transitions(kozu):
     """Two runs of 10 s: windows of 500 and 2000 packets, losses of flow 1 at 4 and 8 s with K of 5 and 6 s."""
     runs, flows, samples, events = [], [], [], []
     for run_id, protocol in enumerate(("CUBIC", "Proposed K")):
-        about = {"paper": "kozu2014", "experiment": "transitions", "backend": "engine", "seed": 1, "replicate": 0}
-        link = {"duration_s": 10.0, "sample_s": 1.0, "capacity_bps": 1e9, "wire_bytes": 1538.0, "payload_bytes": 1448.0}
-        runs.append({"run_id": run_id, **about, **link, "protocol": protocol, "rtt_ms": 128})
+        runs.append({"run_id": run_id, "capacity_bps": 1e9, "protocol": protocol, "rtt_ms": 128})
         for flow, (rtt_s, cwnd) in enumerate(((0.002, 500.0), (0.128, 2000.0)), 1):
-            host = {"protocol": protocol, "cc": "cubic", "rtt_s": rtt_s, "access_bps": 1e9, "start_s": 0.0}
-            flows.append({"run_id": run_id, "flow_id": flow, **host, "stop_s": np.inf, "role": "foreground"})
+            host = {"protocol": protocol, "cc": "cubic", "rtt_s": rtt_s, "access_bps": 1e9}
+            flows.append({"run_id": run_id, "flow_id": flow, **host})
             rows = {"t_s": np.arange(1.0, 11), "delivered_bytes": 1000, "cwnd_pkts": cwnd}
             samples.append(pd.DataFrame({"run_id": run_id, "flow_id": flow, **rows}))
         for t_s, flow, k_s in ((4.0, 1, 5.0), (6.0, 2, 9.0), (8.0, 1, 6.0)):
             event = {"run_id": run_id, "flow_id": flow, "t_s": t_s, "kind": "loss", "k_s": k_s, "w_max": 1.0}
             events.append({**event, "cwnd_before": 1.0, "cwnd_after": 1.0})
-    made = trace.Trace(
-        runs=pd.DataFrame(runs).astype({"run_id": "int32", "replicate": "int32"}),
-        flows=pd.DataFrame(flows),
-        samples=pd.concat(samples, ignore_index=True),
-        events=pd.DataFrame(events),
-        provenance={"paper": "kozu2014", "experiment": "transitions", "grid": ["protocol", "rtt_ms"]},
-    )
-    standin.put(kozu, "transitions", made)
+    samples = pd.concat(samples, ignore_index=True)
+    standin.put_rows(kozu, "transitions", runs, flows, samples, events=pd.DataFrame(events))
     kozu.paper.experiments["transitions"].window_s.value = [0, 10]
     return kozu
 
@@ -96,8 +86,8 @@ def test_the_other_flow_is_dashed_and_the_needed_window_marked(transitions):
     drawn = standin.drawn(transitions, "kozu2014.fig4")
     assert value(drawn, "protocol=CUBIC;rtt_ms=128", "cwnd_mean") == pytest.approx(2.896)
     top, bottom = drawn.output.axes
-    labels = [text.get_text() for text in top.get_legend().get_texts()]
-    assert labels == ["cwnd", "mean over runs, 2.90 MB", "needed for 400 Mb/s, 6.4 MB", "printed mean"]
+    entries = ["cwnd", "mean over runs, 2.90 MB", "needed for 400 Mb/s, 6.4 MB", "printed mean"]
+    assert standin.labels(top.get_legend()) == entries
     other, own = bottom.lines
     assert (other.get_linestyle(), own.get_linestyle()) == ("--", "-")
     assert np.nanmax(own.get_ydata()) == 9

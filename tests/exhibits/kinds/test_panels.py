@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from tcpfair.exhibits.kinds import panels
-from tcpfair.runs import trace
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -13,10 +12,6 @@ from tests.exhibits.standin import value
 @pytest.fixture
 def ha(tmp_path):
     return standin.context(tmp_path, "ha2006")
-
-
-def labels(figure):
-    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
 def put_link_trace(context, experiment, forward_mbps):
@@ -58,7 +53,7 @@ def test_panels_share_their_axis_and_numbers_are_percent(ha):
     assert left.get_ylim() == right.get_ylim()
     assert left.get_xlim() == right.get_xlim()
     assert [text.get_text() for text in left.texts] == ["40"] * 6  # SACK, below the axis at every RTT
-    assert [text.get_text() for text in right.get_legend().get_texts()][-1] == "SACK"
+    assert standin.labels(right.get_legend())[-1] == "SACK"
     assert value(drawn, "protocol=BIC;rtt_ms=42", "utilisation") == pytest.approx(91)
     assert value(drawn, "protocol=SACK;rtt_ms=42;traffic=Type II", "utilisation") == pytest.approx(40)
 
@@ -127,7 +122,7 @@ def test_titles_have_the_utilisation_over_runs_and_the_printed_one(ha):
     titles = [ax.get_title(loc="left") for ax in drawn.output.axes]
     assert titles[0] == "(a) CUBIC: 91.0 ± 1.0 % (printed 95 %)"
     assert titles[4] == "(e) STCP: 91.0 ± 1.0 % (printed 84 %)"
-    assert labels(drawn.output) == ["flow 1", "flow 2", "all forward traffic"]
+    assert standin.labels(drawn.output.legends[0]) == ["flow 1", "flow 2", "all forward traffic"]
     total = panels.example_rates(ha, "example_alone", {"protocol": "BIC"}).query("flow == 0")["mbps"]
     assert total.tolist() == drawn.data.query("panel == 'BIC' and flow == 0")["mbps"].tolist()
     assert total.tolist() == pytest.approx([300 * 1448 / 1538] * 6)  # payload, of the stand-in's packets
@@ -153,30 +148,20 @@ def test_the_distribution_is_of_the_samples_in_the_window(ha):
     drawn = standin.drawn(ha, "ha2006.fig2")
     assert value(drawn, "quantile=0.5;traffic=Type II", "load_quantile") == pytest.approx(80)
     (ax,) = drawn.output.axes
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["Type I", "Type II", "Type III", "Type IV", "70 Mb/s"]
+    assert standin.labels(ax.get_legend()) == ["Type I", "Type II", "Type III", "Type IV", "70 Mb/s"]
 
 
 def put_traffic_trace(context, load_mbps):
     """One run per type; the sample that ends at 35 s is before the window."""
     runs, flows, samples, link = [], [], [], []
     for run_id, (kind, rate_mbps) in enumerate(load_mbps.items()):
-        about = {"paper": "ha2006", "experiment": "background", "backend": "engine", "seed": 1, "replicate": 0}
-        runs.append({"run_id": run_id, **about, "duration_s": 70.0, "sample_s": 35.0, "traffic": kind})
-        host = {"protocol": "Web", "cc": "sack", "rtt_s": 0.1, "access_bps": 0.0, "start_s": 0.0, "stop_s": np.inf}
-        flows.append({"run_id": run_id, "flow_id": 1, **host, "role": "foreground"})
+        runs.append({"run_id": run_id, "duration_s": 70.0, "sample_s": 35.0, "wire_bytes": 1500.0, "traffic": kind})
+        flows.append({"run_id": run_id, "flow_id": 1, "protocol": "Web"})
         samples.append({"run_id": run_id, "flow_id": 1, "t_s": 35.0, "delivered_bytes": 0})
         for t_s, rate in ((35.0, 999.0), (70.0, rate_mbps)):
             sent = {"forwarded_bytes": round(rate * 1500 / 1448 * 1e6 / 8 * 35), "dropped_pkts": 0, "queue_pkts": 0.0}
             link.append({"run_id": run_id, "t_s": t_s, "direction": "forward", **sent})
-    made = trace.Trace(
-        runs=pd.DataFrame(runs).assign(payload_bytes=1448.0, wire_bytes=1500.0).astype({"run_id": "int32"}),
-        flows=pd.DataFrame(flows),
-        samples=pd.DataFrame(samples),
-        link=pd.DataFrame(link),
-        provenance={"paper": "ha2006", "experiment": "background", "grid": ["traffic"]},
-    )
-    standin.put(context, "background", made)
+    standin.put_rows(context, "background", runs, flows, pd.DataFrame(samples), link=pd.DataFrame(link))
 
 
 def test_web_traffic_alone_stands_at_no_flows(ha):
@@ -190,7 +175,7 @@ def test_web_traffic_alone_stands_at_no_flows(ha):
     assert value(drawn, "flows=8;protocol=SACK", "web_mean") == 65
     assert value(drawn, "flows=2;protocol=SACK", "half_interval") == pytest.approx(4.303 / 3**0.5, rel=1e-3)
     (ax,) = drawn.output.axes
-    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "Web alone"
+    assert standin.labels(ax.get_legend())[-1] == "Web alone"
 
 
 def test_runs_too_short_to_measure_leave_empty_panels(ha):

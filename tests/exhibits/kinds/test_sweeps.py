@@ -28,8 +28,8 @@ def ogura(tmp_path):
 def test_ratio_axis_is_logarithmic_with_the_fair_band_and_the_square_root_law(ogura):
     (ax,) = standin.drawn(ogura, "ogura.fig8").output.axes
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert {"fair: 0.8 to 1.25", "square-root law", "single run", "printed"} <= set(labels)
+    entries = set(standin.labels(ax.get_legend()))
+    assert {"fair: 0.8 to 1.25", "square-root law", "single run", "printed"} <= entries
     dotted = {
         round(float(line.get_ydata()[0]), 3)
         for line in ax.lines
@@ -65,8 +65,7 @@ def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
 def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
     drawn = standin.drawn(ogura, "ogura.sens_jitter")
     (legend,) = drawn.output.legends
-    labels = [text.get_text() for text in legend.get_texts()]
-    assert labels == ["0 µs", "120 µs", "360 µs (used above)", "720 µs"]
+    assert standin.labels(legend) == ["0 µs", "120 µs", "360 µs (used above)", "720 µs"]
     assert [ax.get_title() for ax in drawn.output.axes] == ["Proposal", "Reno", "Libra", "Alpha"]
     drawn.output.canvas.draw()
     for ax in drawn.output.axes:  # all lines coincide

@@ -5,6 +5,7 @@ import pytest
 
 from tcpfair.exhibits.kinds import tables
 from tests.exhibits import standin
+from tests.exhibits.standin import value
 
 # runs 0, 1, 2 give a mean of the printed value: table V of bhatti2009 has 0.94 for BIC at 25 ms
 BIC_25 = {0: 0.93, 1: 0.94, 2: 0.95}
@@ -24,17 +25,11 @@ def bhatti(tmp_path):
     return context
 
 
-def number(drawn, key, metric):
-    rows = drawn.numbers[(drawn.numbers["key"] == key) & (drawn.numbers["metric"] == metric)]
-    assert len(rows) == 1
-    return rows.iloc[0]
-
-
 def test_jfi_table_gives_mean_and_sd_over_runs_and_marks_what_differs(bhatti):
     drawn = standin.drawn(bhatti, "bhatti2009.table5")
-    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_mean")["value"] == pytest.approx(0.94)
-    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_sd")["value"] == pytest.approx(0.01)
-    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_of_means")["value"] == pytest.approx(0.99)
+    assert value(drawn, "protocol=BIC;rtt_ms=25", "jfi_mean") == pytest.approx(0.94)
+    assert value(drawn, "protocol=BIC;rtt_ms=25", "jfi_sd") == pytest.approx(0.01)
+    assert value(drawn, "protocol=BIC;rtt_ms=25", "jfi_of_means") == pytest.approx(0.99)
     cells = drawn.output.cells
     assert (
         cells.loc["BIC", "25 ms [0.31 MB]"] == '<div class="ours">0.94, 0.01</div><div class="printed">0.94, 0.02</div>'
@@ -49,9 +44,9 @@ def test_convergence_counts_from_the_start_of_the_run(tmp_path):
     since = {"T_U": lambda point, run: np.nan if point["rtt_ms"] == 75 else 32.0}
     standin.put_metrics(context, "pair", system={**never_at_75, **since})
     drawn = standin.drawn(context, "bhatti2008.table7")
-    assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U")["value"] == 62
-    assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U_since_t_e")["value"] == 32
-    assert number(drawn, "item=convergence threshold", "U_c")["value"] == pytest.approx(-0.4576, abs=1e-4)
+    assert value(drawn, "protocol=CUBIC;rtt_ms=200", "T_U") == 62
+    assert value(drawn, "protocol=CUBIC;rtt_ms=200", "T_U_since_t_e") == 32
+    assert value(drawn, "item=convergence threshold", "U_c") == pytest.approx(-0.4576, abs=1e-4)
     cells = drawn.output.cells
     assert cells.loc["NewReno", "75 ms"] == '<div class="ours">–, 0.00</div><div class="printed">–</div>'
     assert cells.loc["CUBIC", "75 ms"].endswith('<span class="off">61 ✗</span></div>')

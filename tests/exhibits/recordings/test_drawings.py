@@ -77,6 +77,15 @@ def numbers_of(root, name, exhibit):
     return {(row.metric, row.key): row.value for row in table.itertuples()}
 
 
+def numbers_shown(root, trace, *names):
+    """The numbers of some exhibits of a made-up recording, as `numbers_of`."""
+    traces.write(trace, root / "made_up")
+    raw = open_raw("made_up", keep=True)
+    for name in names:
+        raw.show(name)
+    return [numbers_of(root, "made_up", name) for name in names]
+
+
 # --- The shipped examples ----------------------------------------------------------------------------------------
 
 
@@ -120,11 +129,8 @@ def test_windows_of_a_testbed_run_are_its_polls():
 def test_flows_that_take_turns_by_hand(root):
     """60 and 40 Mb/s in turns, of 100: J(t) = 100^2 / (2 (60^2 + 40^2)), J of the means 1; each is 1.2 or 0.8 of 50."""
     turns = [60, 40] * 10
-    recording_of(made_up([turns, turns[::-1]], capacity_bps=200e6, wire_bytes=1500, payload_bytes=1500), root)
-    raw = open_raw("made_up", keep=True)
-    for name in ("goodput", "jfi", "nru"):
-        raw.show(name)
-    jfi, nru, goodput = (numbers_of(root, "made_up", name) for name in ("jfi", "nru", "goodput"))
+    trace = made_up([turns, turns[::-1]], capacity_bps=200e6, wire_bytes=1500, payload_bytes=1500)
+    goodput, jfi, nru = numbers_shown(root, trace, "goodput", "jfi", "nru")
     assert float(jfi["jfi_mean", "flow=all"]) == pytest.approx(10_000 / 10_400)
     assert float(jfi["jfi_of_means", "flow=all"]) == pytest.approx(1, abs=0.001)
     # seconds 6 to 20: of flow 1 eight at 40 and seven at 60 Mb/s, of flow 2 the reverse; their mean is 50
@@ -138,9 +144,8 @@ def test_flows_that_take_turns_by_hand(root):
 
 
 def test_mean_goodput_counts_while_a_flow_runs(root):
-    recording_of(made_up([[8] * 20, [0] * 10 + [2] * 10], start_s=(0, 10)), root)
-    open_raw("made_up", keep=True).show("goodput")
-    assert float(numbers_of(root, "made_up", "goodput")["throughput_mean", "flow=2"]) == pytest.approx(2)
+    (goodput,) = numbers_shown(root, made_up([[8] * 20, [0] * 10 + [2] * 10], start_s=(0, 10)), "goodput")
+    assert float(goodput["throughput_mean", "flow=2"]) == pytest.approx(2)
 
 
 def test_weights_of_named_self_pairs(tmp_path):
@@ -205,17 +210,15 @@ def test_every_reader_gives_what_it_has(root, sample, left_out):
 def test_case_of_flows_that_are_steadily_unequal(root):
     """80 and 20 Mb/s with a little noise: far outside of the errors, one flow above its self-pair and one below."""
     noise = np.tile([0, 1, -1, 2, -2], 6)
-    recording_of(made_up([80 + noise, 20 - noise], capacity_bps=200e6, wire_bytes=1500, payload_bytes=1500), root)
-    open_raw("made_up", keep=True).show("nru")
-    nru = numbers_of(root, "made_up", "nru")
+    trace = made_up([80 + noise, 20 - noise], capacity_bps=200e6, wire_bytes=1500, payload_bytes=1500)
+    (nru,) = numbers_shown(root, trace, "nru")
     assert nru["case", "flow=all"] == "B" and float(nru["U_n_error", "flow=1"]) < 0.1
 
 
 def test_steadiness_by_hand(root):
     """Flow 1 at 60, flow 2 at 40 Mb/s until 10 s, then both at 50: fair from the first second after that on."""
-    recording_of(made_up([[60] * 10 + [50] * 20, [40] * 10 + [50] * 20], capacity_bps=200e6, wire_bytes=1500), root)
-    open_raw("made_up", keep=True).show("steadiness")
-    numbers = numbers_of(root, "made_up", "steadiness")
+    trace = made_up([[60] * 10 + [50] * 20, [40] * 10 + [50] * 20], capacity_bps=200e6, wire_bytes=1500)
+    (numbers,) = numbers_shown(root, trace, "steadiness")
     # the self-pair's mean over 6 to 30 s is 50 Mb/s; 40 of it are -0.97 dB, 50 are 0
     assert float(numbers["T_U", "flow=2"]) == 11 and float(numbers["T_U_all", "flow=all"]) == 11
     assert float(numbers["T_U", "flow=1"]) == 1
@@ -328,7 +331,7 @@ def test_only_chooses_exhibits(root):
 
 
 def test_unknown_exhibit_and_source(root):
-    with pytest.raises(InputError, match="exhibit 'fig08': unknown; known are trace, goodput"):
+    with pytest.raises(InputError, match="exhibit 'fig08' is unknown; known are trace, goodput"):
         open_raw().show("fig08")
     with pytest.raises(InputError, match='source = "raw"'):
         open_raw(source="engine")
