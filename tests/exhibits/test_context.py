@@ -10,7 +10,6 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import outputs
-from tcpfair.verdicts.context import flow_protocol
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT
 
@@ -90,23 +89,15 @@ def test_a_wrong_option_is_named_with_its_place(bhatti):
         draw(bhatti, wrong)
 
 
-def test_kinds_are_registered_under_the_names_of_their_functions():
-    assert {"cell_table", "nru_bars", "metric_lines", "time_panels", "diagram_topology"} <= set(KINDS)
-    assert all(kind.draw.__name__ == name and kind.draw.__doc__ for name, kind in KINDS.items())
-
-
 def test_printed_numbers_come_with_the_parts_of_their_keys(bhatti):
     cells = bhatti.printed("bhatti2009.table6", "throughput_mean").set_index(["protocol", "rtt_ms", "flow"])["value"]
     assert len(cells) == 32
     assert cells["CUBIC", 100, 1] == 16  # table VI
     assert cells["CUBIC", 100, 2] == 74
-
-
-def test_a_printed_dash_is_no_value(tmp_path):
-    context = standin.context(tmp_path, "bhatti2008")
-    times_s = context.printed("bhatti2008.table7", "T_U").set_index(["protocol", "rtt_ms"])["value"]
+    of_2008 = standin.context(bhatti.layout.root, "bhatti2008")
+    times_s = of_2008.printed("bhatti2008.table7", "T_U").set_index(["protocol", "rtt_ms"])["value"]
     assert times_s["NewReno", 25] == 109
-    assert pd.isna(times_s["NewReno", 75])
+    assert pd.isna(times_s["NewReno", 75])  # a dash
 
 
 def test_metrics_are_read_when_stored_and_computed_when_not(bhatti):
@@ -130,11 +121,6 @@ def test_a_trace_of_the_users_own_stands_in_for_the_experiment_it_names(bhatti):
     assert bhatti.metrics("single").query("metric == 'throughput_peak'")["value"].iloc[0] == pytest.approx(40.0)
     with pytest.raises(InputError, match="bhatti2009/self: 100 of the 100 requested runs are missing"):
         bhatti.trace("self")  # the user's trace does not stand in for other experiments
-
-
-def test_flow_protocol_is_the_rows_or_the_flows_own(bhatti):
-    pair = bhatti.paper.experiments["pair_ccid2_first"]
-    assert [flow_protocol(pair, flow, "BIC") for flow in (1, 2)] == ["CCID2", "BIC"]
 
 
 def test_nothing_but_the_comparison_reads_the_printed_numbers():

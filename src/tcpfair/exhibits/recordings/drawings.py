@@ -70,8 +70,7 @@ def goodput(recording: Recording) -> Drawn:
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
     for flow, row in zip(recording.flows.itertuples(), r, strict=True):
         running = series.window_mask(t_s, flow.start_s, flow.stop_s)
-        color, label = recording.colors[flow.flow_id], recording.labels[flow.flow_id]
-        ax.plot(t_s[running], row[running], color=color, label=label)
+        ax.plot(t_s[running], row[running], **recording.look(flow.flow_id))
     if len(r) > 1:
         ax.plot(t_s, r.sum(axis=0), color=style.BLACK, lw=1, label="sum")
     if known:
@@ -107,7 +106,7 @@ def cwnd(recording: Recording) -> Drawn:
     }
     names = {"cwnd_before": "cwnd_pkts", "cwnd_after": "ssthresh_pkts"}
     columns = ["kind", "flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts"]
-    data = joined([recorded.polls.assign(kind="poll")[columns], losses.rename(columns=names)[columns]])
+    data = joined(table[columns] for table in (recorded.polls.assign(kind="poll"), losses.rename(columns=names)))
     return Drawn(figure, metric_numbers(recording, values), 1, data)
 
 
@@ -120,18 +119,14 @@ def rtt(recording: Recording) -> Drawn:
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
     widths = style.nested(len(recording.flows), 2.8, 1.0)  # flows of one RTT see one queue
     for flow, width in zip(recording.flows.itertuples(), widths, strict=True):
-        rows, color = known[known["flow_id"] == flow.flow_id], recording.colors[flow.flow_id]
-        ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, color=color, lw=width, label=recording.labels[flow.flow_id])
+        rows, look = known[known["flow_id"] == flow.flow_id], recording.look(flow.flow_id)
+        ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, **look, lw=width)
         if np.isfinite(flow.rtt_s):
-            ax.hlines(flow.rtt_s * MS_PER_S, flow.start_s, flow.stop_s, color=color, lw=0.9, ls="--")
+            ax.hlines(flow.rtt_s * MS_PER_S, flow.start_s, flow.stop_s, color=look["color"], lw=0.9, ls="--")
     ax.set(ylabel=OVER_TIME["rtt"].label, ylim=(0, 1.1 * known["srtt_s"].max() * MS_PER_S))
     finish_time_axis(ax, recording)
-    by_flow = known.groupby("flow_id")["srtt_s"]
-    ids = list(recording.labels)
-    values = {
-        "rtt_mean_ms": by_flow.mean().reindex(ids) * MS_PER_S,
-        "rtt_max_ms": by_flow.max().reindex(ids) * MS_PER_S,
-    }
+    of_flows = known.groupby("flow_id")["srtt_s"].agg(["mean", "max"]).reindex(list(recording.labels)) * MS_PER_S
+    values = {"rtt_mean_ms": of_flows["mean"], "rtt_max_ms": of_flows["max"]}
     return Drawn(figure, metric_numbers(recording, values), 1, known[["flow_id", "t_s", "srtt_s"]])
 
 

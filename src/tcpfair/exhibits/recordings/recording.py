@@ -104,6 +104,10 @@ class Recording:
             zip(self.labels, style.FLOW_COLORS if n <= len(style.FLOW_COLORS) else style.shades(n), strict=False)
         )
 
+    def look(self, flow_id: int) -> dict[str, str]:
+        """Colour and label of a flow's line."""
+        return {"color": self.colors[flow_id], "label": self.labels[flow_id]}
+
     def parameter(self, name: str) -> float:
         """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``; NaN for an unknown capacity."""
         return float(self.trace.runs[name].item())
