@@ -8,7 +8,7 @@ filter tables and enlarge figures; without them, every page is still complete.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,36 +44,29 @@ FRONT = "report.html"
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the report: its title, the template of its text, and its sections (id, name) for the contents."""
+    """A page of the report: its title, the template of its text, and the names of its sections by id for the contents."""
 
     title: str
     body: str
-    sections: tuple[tuple[str, str], ...] = ()
+    sections: Mapping[str, str]
     paper: View | None = None
 
 
-_FRONT = Page("Overview", "report/front.html.j2", (("summary", "Counts and findings"), ("by-paper", "By paper")))
-_OVER_ALL = {
-    "report/claims.html": Page(
-        "All claims", "report/claims.html.j2", (("causes", "Causes"), ("claims", "Verdicts"), ("margins", "Margins"))
-    ),
-    "report/agreement.html": Page(
+_FRONT = Page("Overview", "report/front.html.j2", {"summary": "Counts and findings", "by-paper": "By paper"})
+_OVER_ALL = (
+    Page("All claims", "report/claims.html.j2", {"causes": "Causes", "claims": "Verdicts", "margins": "Margins"}),
+    Page(
         "Agreement with the papers",
         "report/agreement.html.j2",
-        (
-            ("print", "Baselines"),
-            ("by-exhibit", "By exhibit"),
-            ("exhibits", "Tables and figures"),
-            ("settings", "Sensitivity"),
-            ("ns2", "ns-2"),
-        ),
+        {"print": "Baselines", "by-exhibit": "By exhibit", "exhibits": "Tables and figures"}
+        | {"settings": "Sensitivity", "ns2": "ns-2"},
     ),
-    "report/run.html": Page(
+    Page(
         "This run",
         "report/run.html.j2",
-        (("gaps", "Gaps"), ("moved", "What moved"), ("plan", "Run plan"), ("sources", "Sources and files")),
+        {"gaps": "Gaps", "moved": "What moved", "plan": "Run plan", "sources": "Sources and files"},
     ),
-}
+)
 
 
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
@@ -138,7 +131,8 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
 
 def pages_of(papers: list[View]) -> dict[str, Page]:
     """The pages of the report by their addresses from the folder of the first one."""
-    return {FRONT: _FRONT} | {f"report/{paper['name']}.html": _page_of(paper) for paper in papers} | _OVER_ALL
+    of_papers = {f"report/{paper['name']}.html": _page_of(paper) for paper in papers}
+    return {FRONT: _FRONT} | of_papers | {page.body.removesuffix(".j2"): page for page in _OVER_ALL}
 
 
 def _page_of(paper: View) -> Page:
@@ -151,7 +145,7 @@ def _page_of(paper: View) -> Page:
         "experiments": "Experiments",
         "assumptions": "Assumptions",
     }
-    sections = tuple((f"{paper['name']}-{part}", title) for part, title in parts.items() if title)
+    sections = {f"{paper['name']}-{part}": title for part, title in parts.items() if title}
     return Page(paper["name"], "report/paper.html.j2", sections, paper)
 
 

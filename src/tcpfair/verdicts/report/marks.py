@@ -10,28 +10,16 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 COLOURS = {
-    "built": "good",
-    "pending": "none",
-    "failed": "bad",
-    "within": "good",
-    "outside": "bad",
-    "not computed": "none",
-    "reproduced": "good",
-    "partly": "part",
-    "not reproduced": "bad",
-    "contradicted in print": "print",
-    "undecidable": "none",
-    "by construction": "given",
-    "holds": "good",
-    "does not hold": "bad",
-    "open": "none",
-    "untested": "none",
-    "not run": "none",
-    "explained": "print",
-    "undecided": "part",
-    "withdrawn": "none",
-    "unexplained": "bad",
-    "no value": "none",
+    outcome: colour
+    for colour, outcomes in {
+        "good": ("built", "within", "reproduced", "holds"),
+        "part": ("partly", "undecided"),
+        "bad": ("failed", "outside", "not reproduced", "does not hold", "unexplained"),
+        "print": ("contradicted in print", "explained"),
+        "given": ("by construction",),
+        "none": ("pending", "not computed", "undecidable", "open", "untested", "not run", "withdrawn", "no value"),
+    }.items()
+    for outcome in outcomes
 }
 
 Cell = str | int | float | Markup
