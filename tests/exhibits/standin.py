@@ -17,6 +17,7 @@ from tcpfair.exhibits.context import Drawn, draw
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import trace
+from tcpfair.verdicts.columns import no_numbers
 from tcpfair.verdicts.context import Context
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,12 @@ def for_recordings(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def draws_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures become files with their origin alone, which is faster."""
     monkeypatch.setattr(style, "_saved", lambda figure, origin, **_: origin.encode() or b"no origin")
+
+
+def numbers_of(root: Path, name: str, exhibit: str) -> pd.DataFrame:
+    """The numbers of an exhibit of a recording; no rows if it has none."""
+    found = list(root.glob(f"results/raw/**/numbers/{name}/{exhibit}.csv"))
+    return pd.read_csv(found[0]) if found else no_numbers()
 
 
 def record_of(root: Path, name: str, exhibit: str) -> dict:

@@ -180,14 +180,14 @@ class Findings:
         """
         table = self.table("ensemble_testbed")
         own = table[(table["paper"] == paper) & (table["hypothesis"] == hypothesis)]
+        of = self.table("ensemble_papers").query("paper == @paper")
         if own.empty:
-            if not (self.table("ensemble_papers")["paper"] == paper).any():
+            if of.empty:
                 return f"No ensemble of {paper} is shipped; ./reproduce ensemble {paper} simulates one."
             return f"The ensemble of {paper} has no number of the paper, so no testbed can be inferred."
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
-        of = self.table("ensemble_papers")
-        n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
+        n = of[of["hypothesis"] == hypothesis].iloc[0]
         if ranges.empty:
             return f"{paper}: {n['effective_settings']:.0f} settings carry the weight, too few for an interval."
         figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))

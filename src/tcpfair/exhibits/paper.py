@@ -69,14 +69,13 @@ class Paper(Board):
         recorded, not raised. Raises InputError for an unknown exhibit.
         """
         exhibit = self._find(name)
-        if not (self.draws_all or short_id(exhibit.id) in self.only):
+        short = short_id(exhibit.id)
+        if not (self.draws_all or short in self.only):
             return no_numbers()
         title = f"{pages.heading(exhibit)}: {exhibit.title}"
-        if self.kept is not None and short_id(exhibit.id) not in self.kept:
+        if self.kept is not None and short not in self.kept:
             return self._show_kept(exhibit, title)
-        with (
-            making(self.layout, self.kept[short_id(exhibit.id)]) if self.kept is not None else nullcontext()
-        ) as self.folder:
+        with making(self.layout, self.kept[short]) if self.kept is not None else nullcontext() as self.folder:
             return self.present(
                 exhibit,
                 title,

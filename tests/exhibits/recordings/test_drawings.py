@@ -73,8 +73,7 @@ def with_weights(**weights):
 
 
 def numbers_of(root, name, exhibit):
-    table = pd.read_csv(next(root.glob(f"results/raw/**/numbers/{name}/{exhibit}.csv")))
-    return {(row.metric, row.key): row.value for row in table.itertuples()}
+    return {(row.metric, row.key): row.value for row in standin.numbers_of(root, name, exhibit).itertuples()}
 
 
 def numbers_shown(root, trace, *names):

@@ -13,7 +13,7 @@ from tcpfair.papers.recordings import load_raw
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
 from tests.exhibits import standin
-from tests.exhibits.standin import record_of
+from tests.exhibits.standin import numbers_of, record_of
 
 REPOSITORY = Path(__file__).parents[3]
 SETTINGS = load_raw(REPOSITORY / "config" / "raw.yaml")
@@ -57,11 +57,6 @@ def recorded(root, name, every_s, flows):
     pd.DataFrame(rows, columns=["time_s", "flow", "total_bytes", "cc"]).to_csv(path, index=False)
     importing.read_once(Layout(root), path)  # here, which is quicker than in a process of its own
     return path
-
-
-def numbers_of(root, name, exhibit):
-    found = list(root.glob(f"results/raw/**/numbers/{name}/{exhibit}.csv"))
-    return pd.read_csv(found[0]) if found else pd.DataFrame(columns=["metric", "key", "value"])
 
 
 @pytest.mark.parametrize(
