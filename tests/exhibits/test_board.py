@@ -304,3 +304,12 @@ def test_an_exhibit_that_is_not_drawn_anew_is_shown_just_as_when_it_was_drawn(pa
     assert half == 2
     assert [shown.data for shown in displayed[:half]] == [shown.data for shown in displayed[half:]]
     assert {path: path.stat().st_mtime_ns for path in files} == files
+
+
+def test_looking_too_early_does_not_spoil_a_build(context, layout):
+    """What failed while it was only looked at is built once its data is there."""
+    open_paper_in = Paper(standin.context(layout.root, "bhatti2009"))
+    open_paper_in.show("fig08")  # no metrics in this one
+    assert records.read_all(layout) == {}
+    Paper(context, keep=True).show("fig08")
+    assert {made.status for made in records.read_all(layout).values()} == {"built"}

@@ -10,6 +10,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import outputs
+from tcpfair.verdicts.context import flow_protocol
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT
 
@@ -133,3 +134,19 @@ def test_nothing_but_the_comparison_reads_the_printed_numbers():
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         assert not [n.value for n in texts if "published" in n.value and id(n) not in docstrings], path
+
+
+def test_all_papers_have_91_exhibits():
+    assert sum(map(len, EXPECTED.values())) == 91
+
+
+def test_a_printed_dash_is_no_value(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    times_s = context.printed("bhatti2008.table7", "T_U").set_index(["protocol", "rtt_ms"])["value"]
+    assert times_s["NewReno", 25] == 109
+    assert pd.isna(times_s["NewReno", 75])
+
+
+def test_flow_protocol_is_the_rows_or_the_flows_own(bhatti):
+    pair = bhatti.paper.experiments["pair_ccid2_first"]
+    assert [flow_protocol(pair, flow, "BIC") for flow in (1, 2)] == ["CCID2", "BIC"]
