@@ -15,7 +15,7 @@ function side(run, weighted) {
       if (what === "failed") reject(new Error(one.error));
       if (what === "progress" && !one.job && one.result) resolve(one);
     };
-    tcpfair.runs.create({ schema: tcpfair.schema, changed }).ask(one);
+    tcpfair.runs.create(changed).ask(one);
   });
 }
 
