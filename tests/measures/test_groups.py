@@ -8,106 +8,12 @@ from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, measure
-from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
+from tests.measures.made import config, of_self, trace, value
 
 SEGMENT_MBPS = 1448 * 8 / 1e6  # one packet of payload in a 1-s sample
-
-
-def said(value):
-    return {"value": value, "source": "sec. 1"}
-
-
-def config(measures, window_s=(2, 4), rule="per_column"):
-    pair = {
-        "what": "pair",
-        "grid": {"protocol": said(["CUBIC"]), "rtt_ms": said([25])},
-        "flows": [{"protocol": said("CCID2"), "rtt_ms": "=rtt_ms"}, {"rtt_ms": "=rtt_ms"}],
-        "runs": said(1),
-        "window_s": said(list(window_s)),
-        "measures": measures,
-        "weights": {"experiment": "self", "rule": rule},
-    }
-    own = {**pair, "measures": ["throughput"], "grid": {**pair["grid"], "protocol": said(["CUBIC", "CCID2"])}}
-    del own["weights"]
-    analysis = {
-        "U_c_db": -0.46,
-        "t_e_s": 1,
-        "convergence_from_s": 2,
-        "convergence_window_s": 1,
-        "peak_share": 0.9,
-        "residual_share": 0.25,  # not its own complement
-        "target_rate_bps": 40e6,
-        "common_within_s": 0.3,
-        "rates_count": "received",
-        "utilisation_counts": "payload",
-        "sharing_from_s": 2,
-        "sharing_end_s": 1,
-        "fair_ratio": 0.8,
-        "fair_mean_s": 1,
-        "together_rtts": 1.5,
-    }
-    return PaperConfig.model_validate(
-        {
-            "paper": "bhatti2009",
-            "cite": "x",
-            "analysis": {name: said(value) for name, value in analysis.items()},
-            "experiments": {"self": own, "pair": pair},
-        }
-    )
-
-
-def trace(*runs, first_run=0, protocols=("CCID2", "CUBIC"), events=(), **columns):
-    """A trace whose runs are lists of flows, each a list of Mb/s per 1-s sample; 25 ms, 100 Mb/s Ethernet."""
-    tables = {"runs": [], "flows": [], "samples": []}
-    for run_id, flows in enumerate(runs, first_run):
-        tables["runs"].append(
-            {
-                "run_id": run_id,
-                "paper": "bhatti2009",
-                "experiment": "pair",
-                "backend": "engine",
-                "seed": run_id,
-                "replicate": run_id,
-                "duration_s": float(len(flows[0])),
-                "sample_s": 1.0,
-                "protocol": protocols[-1],
-                "rtt_ms": 25,
-                "capacity_bps": 100e6,
-                "wire_bytes": 1538.0,
-                "payload_bytes": 1448.0,
-            }
-        )
-        for flow_id, rates in enumerate(flows, 1):
-            about = {"cc": "x", "rtt_s": 0.025, "access_bps": 0.0, "start_s": 0.0, "stop_s": np.inf}
-            about |= {"protocol": protocols[flow_id - 1], "role": "foreground"}
-            tables["flows"].append({"run_id": run_id, "flow_id": flow_id, **about})
-            for t_s, rate in enumerate(rates, 1):
-                sample = {"t_s": float(t_s), "delivered_bytes": rate * 1e6 / 8}
-                sample |= {name: values[t_s - 1] for name, values in columns.items()}
-                tables["samples"].append({"run_id": run_id, "flow_id": flow_id, **sample})
-    frames = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    names = ["run_id", "flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-    given = [(*event, *[np.nan] * (len(names) - len(event))) for event in events]
-    frames["events"] = pd.DataFrame(given, columns=names)
-    return Trace(**frames, provenance={"grid": ["protocol", "rtt_ms"]})
-
-
-def self_metrics(cubic=(61.0, 33.0), ccid2=(43.0, 51.0)):
-    """Metrics of two self-pairs with these mean throughputs of flow 1 and 2."""
-    rows = [
-        {"run_id": 0, "protocol": protocol, "rtt_ms": 25, "flow": flow, "metric": "throughput_mean", "value": value}
-        for protocol, means in (("CUBIC", cubic), ("CCID2", ccid2))
-        for flow, value in enumerate(means, 1)
-    ]
-    return pd.DataFrame(rows)
-
-
-def value(metrics, metric, flow=0, run_id=0):
-    rows = metrics.query("metric == @metric and flow == @flow and run_id == @run_id")
-    assert len(rows) == 1
-    return rows["value"].item()
+SELF_PAIRS = of_self({"CUBIC": (61.0, 33.0), "CCID2": (43.0, 51.0)})
 
 
 def measured(measures, *flows, window_s=(2, 4), weights=None, **columns):
@@ -128,16 +34,8 @@ def test_means_are_over_the_window_and_94_mbps_fill_the_link():
 def test_rows_tell_the_grid_from_the_flow():
     metrics = measured(["throughput"], [40, 40, 40, 40], [54, 54, 54, 54])
     own = metrics.query("metric == 'throughput_mean'").set_index("flow")
-    assert list(metrics.columns) == [
-        "run_id",
-        "replicate",
-        "protocol",
-        "rtt_ms",
-        "flow",
-        "flow_protocol",
-        "metric",
-        "value",
-    ]
+    columns = [*("run_id", "replicate", "protocol", "rtt_ms"), *("flow", "flow_protocol", "metric", "value")]
+    assert list(metrics.columns) == columns
     assert own["flow_protocol"].to_dict() == {1: "CCID2", 2: "CUBIC"}
     assert set(metrics["protocol"]) == {"CUBIC"}
     assert metrics.query("flow == 0")["flow_protocol"].eq("").all()
@@ -155,36 +53,22 @@ def test_first_arrivals_count_apart_from_in_order_goodput():
     assert value(metrics, "jfi_mean_received") == 1
 
 
-def test_first_arrivals_that_a_source_does_not_record_are_nan():
-    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
-    assert np.isnan(value(metrics, "received_mean", 1))
-
-
 @pytest.mark.parametrize(("rule", "expected"), [("per_column", (43, 33)), ("mean_of_columns", (47, 47))])
 def test_nru_weights_come_from_the_flows_own_self_pair(rule, expected):
     ccid2, cubic = expected
     pair = trace([[0, 0, ccid2 / 2, ccid2 / 2], [0, 0, cubic, cubic]])
-    metrics = measure(pair, config(["nru"], rule=rule), "pair", self_metrics())
+    metrics = measure(pair, config(["nru"], rule=rule), "pair", SELF_PAIRS)
     assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)  # half of what it should get
     assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
     assert value(metrics, "U_N") == pytest.approx(-1.5051, abs=1e-4)
     assert value(metrics, "U_N-") == pytest.approx(-3.0103, abs=1e-4)
 
 
-def test_a_flow_has_the_weight_of_its_place_in_the_order_of_starts():
-    # CUBIC starts first: it is compared with the 61 Mb/s of flow 1 of its self-pair, CCID2 with 51 of flow 2
-    pair = trace([[51 / 2] * 4, [61] * 4])
-    pair.flows["start_s"] = [30.0, 0.0]
-    metrics = measure(pair, config(["nru"]), "pair", self_metrics())
-    assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
-
-
 def test_further_rules_of_the_weights_shift_every_flow():
     both = config(["nru", "stability"])
     both.experiments["pair"].weights.also = ["half_of_sum", "sum_of_columns"]
     # own columns 43 and 33; the sums of both self-pairs are 94
-    metrics = measure(trace([[43, 43, 43, 86], [33] * 4]), both, "pair", self_metrics())
+    metrics = measure(trace([[43, 43, 43, 86], [33] * 4]), both, "pair", SELF_PAIRS)
     own_db = value(metrics, "U_n", 1)
     assert value(metrics, "U_n@half_of_sum", 1) == pytest.approx(own_db + 10 * np.log10(43 / 47))
     assert value(metrics, "U_n@sum_of_columns", 2) == pytest.approx(10 * np.log10(33 / 94))
@@ -197,19 +81,13 @@ def test_further_rules_of_the_weights_shift_every_flow():
 
 
 def test_sum_of_the_flows_stabilities_beside_their_mean():
-    metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=self_metrics())
+    metrics = measured(["stability"], [43, 43, 43, 86], [33, 33, 33, 66], weights=SELF_PAIRS)
     assert value(metrics, "S_N_sum") == pytest.approx(value(metrics, "S_n", 1) + value(metrics, "S_n", 2))
     assert value(metrics, "S_N_sum") == pytest.approx(2 * value(metrics, "S_N_eq10"))
 
 
-def test_weights_are_means_over_the_runs_of_the_self_pair():
-    runs = pd.concat([self_metrics(cubic=(61, 20)), self_metrics(cubic=(61, 46))])
-    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
-
-
 def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
-    metrics = measured(["nru"], [43, 43, 0, 43], [33] * 4, weights=self_metrics())
+    metrics = measured(["nru"], [43, 43, 0, 43], [33] * 4, weights=SELF_PAIRS)
     assert value(metrics, "U_n", 1) == pytest.approx(10 * np.log10(SEGMENT_MBPS / 43) / 2)
     assert value(metrics, "U_n_of_means", 1) == pytest.approx(-3.0103, abs=1e-4)
     assert value(metrics, "zero_share", 1) == 0.5
@@ -218,7 +96,7 @@ def test_a_silent_sample_counts_as_one_segment_in_db_and_is_reported():
 def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_time():
     # U_n of 1.15 and -1.81 dB: printed S_N 6.31 (bhatti2008 table VI, NewReno at 100 ms)
     rates = [43 * 10**0.115, 33 * 10**-0.181]
-    metrics = measured(["stability"], *([rate] * 4 for rate in rates), weights=self_metrics())
+    metrics = measured(["stability"], *([rate] * 4 for rate in rates), weights=SELF_PAIRS)
     assert value(metrics, "S_N") == pytest.approx(6.31, abs=0.05)
     assert value(metrics, "S_N_eq10") == pytest.approx(0, abs=1e-9)
     assert value(metrics, "S_n", 1) == pytest.approx(0, abs=1e-9)
@@ -227,7 +105,7 @@ def test_stability_in_print_is_the_spread_between_the_flows_and_eq10_that_in_tim
 def test_convergence_waits_for_both_flows_and_counts_from_t_e():
     ccid2 = [43, 43, 20, 43, 43, 20, 43, 43]
     cubic = [33, 33, 33, 33, 10, 33, 33, 33]
-    metrics = measured(["convergence"], ccid2, cubic, window_s=(2, 8), weights=self_metrics())
+    metrics = measured(["convergence"], ccid2, cubic, window_s=(2, 8), weights=SELF_PAIRS)
     # samples from 2 s on: flow 1 is there at 4 s, flow 2 at 3 s, both at 4 s; t_e is 1 s
     assert value(metrics, "T_U", 1) == 3
     assert value(metrics, "T_U", 2) == 2
@@ -237,7 +115,7 @@ def test_convergence_waits_for_both_flows_and_counts_from_t_e():
 
 
 def test_flows_that_never_converge_have_no_time():
-    metrics = measured(["convergence"], [10] * 8, [80] * 8, window_s=(2, 8), weights=self_metrics())
+    metrics = measured(["convergence"], [10] * 8, [80] * 8, window_s=(2, 8), weights=SELF_PAIRS)
     assert np.isnan(value(metrics, "T_U"))
     assert np.isnan(value(metrics, "converged_share"))
     assert value(metrics, "T_U", 2) == 2
@@ -265,14 +143,6 @@ def test_growth_is_timed_from_what_leaves_the_residual_share_to_the_bdp_and_on_t
     assert value(metrics, "cwnd_mean", 1) == pytest.approx(1127 / 6)
 
 
-def test_background_flows_are_not_measured():
-    made = trace([[40] * 4, [54] * 4])
-    made.flows.loc[made.flows["flow_id"] == 2, "role"] = "background"
-    metrics = measure(made, config(["throughput", "peak"]), "pair")
-    assert value(metrics, "throughput_sum") == 40
-    assert set(metrics["flow"]) == {0, 1}
-
-
 def test_runs_of_different_length_are_measured_side_by_side():
     made = merge([trace([[40] * 4, [54] * 4]), trace([[30] * 3, [60] * 3], first_run=1)])
     metrics = measure(made, config(["throughput"]), "pair")
@@ -284,7 +154,7 @@ def test_runs_of_different_length_are_measured_side_by_side():
 @pytest.mark.filterwarnings("error")
 def test_a_run_shorter_than_the_window_gives_nan_for_every_measure_of_the_window():
     every = config(list(GROUPS), window_s=(60, 300))
-    metrics = measure(trace([[40, 40], [54, 54]], cwnd_pkts=[1.0, 1.0]), every, "pair", self_metrics())
+    metrics = measure(trace([[40, 40], [54, 54]], cwnd_pkts=[1.0, 1.0]), every, "pair", SELF_PAIRS)
     of_whole_run = metrics["metric"].isin(["throughput_peak", "time_to_90_s", "throughput_full_mean"])
     assert metrics[~of_whole_run]["value"].isna().all()
     assert metrics[of_whole_run]["value"].notna().all()
@@ -358,9 +228,52 @@ rates = st.lists(st.integers(0, 100), min_size=4, max_size=4)
 @given(st.lists(st.tuples(rates, rates), min_size=2, max_size=3))
 def test_a_run_is_measured_the_same_alone_and_among_others(runs):
     asked = config(["throughput", "jfi", "nru", "convergence"])
-    together = measure(trace(*runs), asked, "pair", self_metrics())
-    alone = [measure(trace(run, first_run=i), asked, "pair", self_metrics()) for i, run in enumerate(runs)]
+    together = measure(trace(*runs), asked, "pair", SELF_PAIRS)
+    alone = [measure(trace(run, first_run=i), asked, "pair", SELF_PAIRS) for i, run in enumerate(runs)]
     pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True))
+
+
+def test_an_unknown_measure_is_refused_with_the_known_ones():
+    with pytest.raises(InputError) as error:
+        measured(["jain"], [1] * 4, [1] * 4)
+    text = str(error.value)
+    assert "config/papers/bhatti2009.yaml: experiments.pair.measures: 'jain'" in text
+    assert "jfi" in text
+
+
+def test_nru_without_the_runs_that_give_its_weights_is_refused():
+    only_cubic = SELF_PAIRS.query("protocol == 'CUBIC'")
+    with pytest.raises(InputError) as error:
+        measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
+    assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
+
+
+def test_first_arrivals_that_a_source_does_not_record_are_nan():
+    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
+    assert np.isnan(value(metrics, "received_mean", 1))
+
+
+def test_a_flow_has_the_weight_of_its_place_in_the_order_of_starts():
+    # CUBIC starts first: it is compared with the 61 Mb/s of flow 1 of its self-pair, CCID2 with 51 of flow 2
+    pair = trace([[51 / 2] * 4, [61] * 4])
+    pair.flows["start_s"] = [30.0, 0.0]
+    metrics = measure(pair, config(["nru"]), "pair", SELF_PAIRS)
+    assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)
+    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
+
+
+def test_weights_are_means_over_the_runs_of_the_self_pair():
+    runs = pd.concat(of_self({"CUBIC": (61, second), "CCID2": (43, 51)}) for second in (20, 46))
+    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
+    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
+
+
+def test_background_flows_are_not_measured():
+    made = trace([[40] * 4, [54] * 4])
+    made.flows.loc[made.flows["flow_id"] == 2, "role"] = "background"
+    metrics = measure(made, config(["throughput", "peak"]), "pair")
+    assert value(metrics, "throughput_sum") == 40
+    assert set(metrics["flow"]) == {0, 1}
 
 
 @settings(max_examples=10)
@@ -373,21 +286,6 @@ def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
     random.shuffle(rows)
     shuffled = Trace(made.runs, made.flows, made.samples.iloc[rows], provenance=made.provenance)
     pd.testing.assert_frame_equal(measure(shuffled, asked, "pair"), expected)
-
-
-def test_an_unknown_measure_is_refused_with_the_known_ones():
-    with pytest.raises(InputError) as error:
-        measured(["jain"], [1] * 4, [1] * 4)
-    text = str(error.value)
-    assert "config/papers/bhatti2009.yaml: experiments.pair.measures: 'jain'" in text
-    assert "jfi" in text
-
-
-def test_nru_without_the_runs_that_give_its_weights_is_refused():
-    only_cubic = self_metrics().query("protocol == 'CUBIC'")
-    with pytest.raises(InputError) as error:
-        measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
-    assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
 
 
 def test_flows_with_different_numbers_of_samples_are_refused():

@@ -3,26 +3,13 @@
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.measures import weights
 from tcpfair.papers.papers import WeightRule
+from tests.measures.made import of_self
 from tests.measures.test_runs import measured, trace
-
-
-def of_self(values, rtt_ms=(25,)):
-    """The table of self-pairs: protocol -> goodput of flow 1, 2, ..; twice, 1 Mb/s to either side, and their sums."""
-    rows = [
-        {"protocol": protocol, "rtt_ms": rtt, "flow": flow, "metric": metric, "value": value + off}
-        for protocol, means in values.items()
-        for rtt in rtt_ms
-        for off in (-1, 1)
-        for metric, flows in (("throughput_mean", means), ("received_mean", [99] * len(means)))
-        for flow, value in enumerate(flows, 1)
-    ]
-    return pd.DataFrame(rows)
 
 
 def pairs_of(made, table, grid=("rtt_ms",)):
