@@ -1,12 +1,16 @@
+import os
+import signal
 import sys
+import threading
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+from tcpfair import compiler
 from tcpfair.compiler import compiled, linked
-from tcpfair.jit import jit, jit_inline, likely, part_of_another, unlikely
+from tcpfair.jit import jit, jit_beside, jit_inline, likely, part_of_another, unlikely
 from tests.commands import ROOT, succeed
 
 
@@ -172,6 +176,108 @@ def test_an_exception_of_compiled_code():
     assert told.value.args == ("too large", 3)
     line = at_most.py_func.__code__.co_firstlineno + 3
     assert told.value.__notes__ == [f'File "{__file__}", line {line}, in at_most']
+
+
+def rules():
+    """Two functions that are compiled beside their caller, the caller, and what is compiled here of the two."""
+
+    @jit
+    def add(number, row, bounds):
+        row.x += number
+        if row.x > bounds[0]:
+            raise ValueError("too large", 3)
+
+    @jit
+    def double(number, row, bounds):
+        row.x *= np.sqrt(float(number)) * np.sqrt(float(number))
+
+    added, doubled = jit_beside(add, double)
+
+    @jit
+    def both(number, row, bounds):
+        added(number, row, bounds)
+        doubled(number, row, bounds)
+        added(number, row, bounds)
+        return row.x
+
+    return both, lambda: [each.__name__ for each in (add, double) if each.dispatcher.overloads]
+
+
+def one_row():
+    return np.zeros(1, ROW)[0]
+
+
+def test_functions_are_compiled_in_a_copy_of_the_process_when_it_is_alone_and_has_two_cores(monkeypatch):
+    monkeypatch.setattr(compiler, "free_cores", lambda: 2)
+    both, compiled_here = rules()
+    assert both(4, one_row(), np.array([99.0])) == 20.0
+    assert compiled_here() == []
+    with pytest.raises(ValueError, match="too large") as told:
+        both(4, one_row(), np.array([19.0]))
+    assert told.value.args == ("too large", 3)
+    assert f'File "{__file__}"' in told.value.__notes__[0] and told.value.__notes__[0].endswith("add")
+
+
+@pytest.mark.parametrize("reason", ["one core", "a thread", "the copy fails", "the copy is killed", "waited for"])
+def test_otherwise_they_are_compiled_in_this_process(monkeypatch, reason):
+    monkeypatch.setattr(compiler, "free_cores", lambda: 1 if reason == "one core" else 2)
+    both, compiled_here = rules()
+    here, work = os.getpid(), compiler.Beside._compiled
+
+    def work_of_a_copy(library):
+        if os.getpid() != here:
+            if reason == "the copy is killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif reason == "the copy fails":
+                raise MemoryError
+        return work(library)
+
+    monkeypatch.setattr(compiler.Beside, "_compiled", work_of_a_copy)
+    end = threading.Event()
+    if reason == "a thread":
+        threading.Thread(target=end.wait).start()
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN) if reason == "waited for" else None
+    try:
+        assert both(4, one_row(), np.array([99.0])) == 20.0
+    finally:
+        end.set()
+        if before is not None:
+            signal.signal(signal.SIGCHLD, before)
+    assert compiled_here() == ["add", "double"]
+
+
+def test_other_types_of_arguments_are_refused():
+    both, _ = rules()
+    assert both(4, one_row(), np.array([99.0])) == 20.0
+    with pytest.raises(numba.TypingError):
+        both(4.0, one_row(), np.array([99.0]))
+
+
+def test_a_copy_holds_no_lock_or_pipe_of_its_process():
+    reads, writes = os.pipe()
+    copy = compiler._Copy(lambda: signal.pause() or b"")
+    os.close(writes)
+    assert os.read(reads, 1) == b""
+    os.close(reads)
+    os.kill(copy._pid, signal.SIGKILL)
+    assert copy.result() is None
+
+
+def test_an_error_in_a_function_that_is_compiled_beside_is_told(monkeypatch):
+    monkeypatch.setattr(compiler, "free_cores", lambda: 2)
+
+    @jit
+    def wrong(number, row, bounds):
+        row.y = number
+
+    [beside] = jit_beside(wrong)
+
+    @jit
+    def caller(number, row, bounds):
+        beside(number, row, bounds)
+
+    with pytest.raises(Exception, match="y"):
+        caller(4, one_row(), np.array([99.0]))
 
 
 def test_compiled_code_runs_without_numba_but_for_functions_of_numba(tmp_path):

@@ -19,7 +19,7 @@ ANALYSIS = RUNS | {"metrics", "models", "measures"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
-    "compiler": set(),
+    "compiler": {"memory"},
     "jit": {"compiler", "files"},
     "memory": set(),
     "cc": {"errors", "jit"},

@@ -5,7 +5,10 @@ That module has set numba's environment before it imports this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,6 +18,8 @@ from numba.core import cgutils, codegen, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.np.numpy_support import as_dtype
+
+from tcpfair.memory import free_cores
 
 numba.config.reload_config()  # in case numba was imported before
 
@@ -49,15 +54,117 @@ def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
     found = list(dict.fromkeys(library._linking_libraries))
     for each in found:  # which grows meanwhile
         if isinstance(each, _Part):
-            found += [further for further in each._linking_libraries if further not in found]
+            found += [further for further in dict.fromkeys(each._linking_libraries) if further not in found]
     return found
 
 
 def _link_all(module, library: codegen.CodeLibrary):
     """``module`` with all callees of ``library``."""
     for each in linked(library):
-        module.link_in(each.own_module() if isinstance(each, _Part) else each._get_module_for_linking(), preserve=True)
+        module.link_in(module_of(each), preserve=True)
     return module
+
+
+def module_of(library: codegen.CodeLibrary):
+    """LLVM's IR of one of the libraries of `linked`."""
+    return library.own_module() if isinstance(library, _Part) else library._get_module_for_linking()
+
+
+def _hide_callees(module) -> None:
+    """They have no other callers, so unused arguments, such as the strides of an array, can be dropped."""
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and each.linkage in (llvm.Linkage.linkonce_odr, llvm.Linkage.common):
+            each.linkage = llvm.Linkage.internal
+
+
+class Beside(_Part):
+    """Functions that are called with three arguments of the same types, and return nothing: a copy of this process compiles
+    them, while this one compiles their callers."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        super().__init__(cpu_target.target_context.codegen(), "beside")
+        self._functions = functions
+        self._args: tuple | None = None
+        self._copy: _Copy | None = None
+        self._bitcode: bytes | None = None
+
+    def type_of(self, symbol: str) -> Any:
+        """The type of a function that calls the one with this name."""
+
+        @numba.extending.intrinsic
+        def call(typingctx, number, flow, params):
+            args = number, flow, params
+            if self._args is None:
+                self._args = args
+                self._copy = _Copy(self._compiled) if _is_alone() else None
+            return (types.none(*args), code) if args == self._args else None
+
+        def code(context, builder, signature, args):
+            kind = context.call_conv.get_function_type(types.none, signature.args)
+            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+            status, _ = context.call_conv.call_function(builder, function, types.none, signature.args, args)
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+            context.active_code_library.add_linking_library(self)
+            return context.get_dummy_value()
+
+        return _type_of(call)
+
+    def own_module(self):
+        """Of these functions with all callees; compiled in this process if the copy failed, or there is none."""
+        if self._bitcode is None:
+            self._bitcode = (self._copy and self._copy.result()) or self._compiled()
+        return llvm.parse_bitcode(self._bitcode)
+
+    def _compiled(self) -> bytes:
+        """LLVM's bitcode."""
+        parts = _Part(self._codegen, self.name)
+        for function in self._functions:
+            function.dispatcher.compile(self._args)
+            [result] = function.dispatcher.overloads.values()
+            compiled = result.library.own_module().get_function(result.fndesc.llvm_func_name)
+            compiled.name, compiled.linkage = function.__name__, llvm.Linkage.external
+            parts.add_linking_library(result.library)
+        module = _link_all(self._final_module.clone(), parts)
+        _hide_callees(module)
+        return module.as_bitcode()
+
+
+def _is_alone() -> bool:
+    """Whether this process can safely be copied, having no other threads, and the copy has a core to run on."""
+    return hasattr(os, "fork") and threading.active_count() == 1 and free_cores() > 1
+
+
+_FILES = 2**16  # more than a process has open
+
+
+class _Copy:
+    """A copy of this process that does ``work`` and ends."""
+
+    def __init__(self, work: Callable[[], bytes]) -> None:
+        self._reads, writes = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            status = 1
+            try:
+                # the locks and pipes of this process are not for the copy, which may end later
+                os.closerange(0, writes)
+                os.closerange(writes + 1, _FILES)
+                with os.fdopen(writes, "wb") as out:
+                    out.write(work())
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writes)
+
+    def result(self) -> bytes | None:
+        """What the work returned; None when it failed."""
+        with os.fdopen(self._reads, "rb") as results:
+            found = results.read()
+        with suppress(ChildProcessError):  # ended and waited for by somebody else
+            _, status = os.waitpid(self._pid, 0)
+            return found if status == 0 else None
+        return None
 
 
 class _Whole(_Part):
@@ -66,10 +173,7 @@ class _Whole(_Part):
     def finalize(self) -> None:
         _link_all(self._final_module, self)
         self._linking_libraries = []
-        # they have no other callers, so unused arguments, such as the strides of an array, can be dropped
-        for each in (*self._final_module.functions, *self._final_module.global_variables):
-            if not each.is_declaration and each.linkage in (llvm.Linkage.linkonce_odr, llvm.Linkage.common):
-                each.linkage = llvm.Linkage.internal
+        _hide_callees(self._final_module)
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = False  # packets are handled one by one
         builder = llvm.create_pass_builder(self._codegen._tm, options)
@@ -196,5 +300,9 @@ def type_of_hint(outcome: bool) -> Any:
 
         return numba.types.boolean(numba.types.boolean), code
 
+    return _type_of(expect)
+
+
+def _type_of(intrinsic: Any) -> Any:
     cpu_target.typing_context.refresh()
-    return cpu_target.typing_context.resolve_value_type(expect)
+    return cpu_target.typing_context.resolve_value_type(intrinsic)

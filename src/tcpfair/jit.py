@@ -285,6 +285,17 @@ class Inner:
         return self.by_itself(*args)
 
 
+class _Beside:
+    """A function of `jit_beside`, for compiled code to call."""
+
+    def __init__(self, name: str, library: Callable) -> None:
+        self._name, self._library = name, library
+
+    @functools.cached_property
+    def _numba_type_(self):
+        return self._library().type_of(self._name)
+
+
 # ---------------------------------------------------------------- plain Python, for a debugger
 
 
@@ -351,6 +362,17 @@ def jit(function: Callable) -> Callable:
 def jit_inline(function: Callable) -> Callable:
     """As ``jit``, but always inlined: for code that runs with every packet."""
     return _plain(function) if PLAIN else Inner(function, inline=True)
+
+
+def jit_beside(*functions: Callable) -> tuple[Callable, ...]:
+    """Functions of `jit` that are called with three arguments of the same types, and return nothing.
+
+    Where there is a second core, a second process compiles them, while the first one compiles their callers.
+    """
+    if PLAIN:
+        return functions
+    library = functools.cache(lambda: importlib.import_module("tcpfair.compiler").Beside(functions))
+    return tuple(_Beside(function.__name__, library) for function in functions)
 
 
 def jit_cached(function: Callable) -> Callable:

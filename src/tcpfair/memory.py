@@ -1,4 +1,4 @@
-"""Memory available to this process."""
+"""Memory and processors available to this process."""
 
 from __future__ import annotations
 
@@ -49,3 +49,8 @@ def _of_groups(proc: Path, cgroups: Path) -> Iterator[int]:
                 limit, used = (int((folder / name).read_text()) for name in names[:2])
                 fields = (row.split() for row in (folder / "memory.stat").read_text().splitlines())
                 yield limit - used + next(int(value) for name, value in fields if name == names[2])
+
+
+def free_cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,7 @@ import pytest
 
 from tcpfair import InputError, cc, flow, simulate
 from tcpfair.errors import ShortageError
-from tcpfair.library import own, workers
+from tcpfair.library import live, own, workers
 from tcpfair.library.digest import digest_of_result
 from tcpfair.library.workers import Job, run_all
 
@@ -42,7 +42,8 @@ def on_loss(f, p):
 
 @pytest.fixture
 def plain(monkeypatch):
-    """Processes that interpret the engine: nothing is compiled for a few hundred packets."""
+    """Processes that interpret the engine: nothing is compiled for a few hundred packets, but what this process runs."""
+    live.prepare(lambda line: None)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     workers._Process.end_all()
     yield

@@ -13,7 +13,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.runs.trace import Trace, empty
 from tcpfair.validation import campaign
-from tcpfair.workflow import run
+from tcpfair.workflow import cli
 from tests.small_checkout import put
 from tests.workflow.in_process import InProcess
 
@@ -193,5 +193,5 @@ def install(monkeypatch, *simulators: Simulator) -> None:
     """Let the validation find these simulators and no others; everything runs in this process."""
     modules = {simulator.name: simulator.module for simulator in simulators}
     monkeypatch.setattr(campaign, "simulator", modules.__getitem__)
-    monkeypatch.setattr(run, "free_cores", lambda: 1)
+    monkeypatch.setattr(cli, "free_cores", lambda: 1)
     InProcess(monkeypatch)

@@ -7,7 +7,6 @@ A result does not depend on the process that computes it.
 from __future__ import annotations
 
 import atexit
-import os
 import pickle
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.errors import ShortageError
 from tcpfair.library import live
 from tcpfair.library.own import digest_of_files
+from tcpfair.memory import free_cores
 from tcpfair.papers.scenario import Scenario
 
 _WORTH_PKTS = 2e8  # that full links carry in all runs: with fewer, starting processes takes longer than the simulation
@@ -47,9 +47,8 @@ def run_all(jobs: Sequence[Job], cores: int | None = None, progress: bool | None
     ``progress`` shows on stderr how many are done; by default on a terminal and in a notebook, after two seconds.
     Raises InputError as the engine does.
     """
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     is_worth_it = sum(job.pkts for job in jobs) > _WORTH_PKTS
-    at_once = min(len(jobs), cores or usable) if is_worth_it else 1
+    at_once = min(len(jobs), cores or free_cores()) if is_worth_it else 1
     say = _progress(len(jobs), progress)
     found: list[DumbbellResult | None] = [None] * len(jobs)
     # the first one alone: it compiles what the others load

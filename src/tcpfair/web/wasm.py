@@ -156,7 +156,8 @@ def _object(modules: list[str]) -> bytes:
     whole = llvm.parse_assembly("")
     for ir in modules:
         part = llvm.parse_assembly(_retargeted(ir, str(machine.target_data)))
-        _set_linkage(part.functions, "weak_odr")  # several modules have the same helpers of numba
+        shared = (each for each in part.functions if each.linkage != llvm.Linkage.internal)
+        _set_linkage(shared, "weak_odr")  # several modules have the same helpers of numba
         whole.link_in(part)
     _set_linkage((*whole.functions, *whole.global_variables), "internal")
     whole.verify()
@@ -178,13 +179,13 @@ def _set_linkage(symbols: Iterable, linkage: str) -> None:
 
 
 def _compile(output: Path) -> None:
-    from tcpfair.compiler import linked
+    from tcpfair.compiler import linked, module_of
     from tcpfair.web import entry
     from tcpfair.web.link import link
 
     entry.run.dispatcher.compile(entry.SIGNATURE)
     [compiled] = entry.run.dispatcher.overloads.values()
-    lowered = [str(library._final_module) for library in (compiled.library, *linked(compiled.library))]
+    lowered = [str(module_of(library)) for library in (compiled.library, *linked(compiled.library))]
     modules = [_entry(compiled.fndesc.llvm_func_name), *lowered, _named_instructions()]
     output.write_bytes(link(_object(modules), ENTRY))
 

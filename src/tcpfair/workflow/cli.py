@@ -14,6 +14,7 @@ from pathlib import Path
 from tcpfair.errors import InputError, printable, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
+from tcpfair.memory import free_cores
 from tcpfair.workflow.full_disk import REMEDY
 
 # errors of the place that is written to, not of the program: full, over quota, no permission
@@ -371,7 +372,6 @@ def _layout(given: argparse.Namespace) -> Layout:
 
 def _how(given: argparse.Namespace):
     from tcpfair.workflow import executor
-    from tcpfair.workflow.run import free_cores
 
     return executor.How(given.cores or free_cores(), given.profile, given.yes)
 
@@ -392,13 +392,13 @@ def _build(given: argparse.Namespace) -> int:
         from tcpfair.workflow import smoke  # and with it the engine
 
         with runs.only_run(plan.root):
-            smoke.main(plan, given.cores or runs.free_cores(), given.profile, given.dry_run)
+            smoke.main(plan, given.cores or free_cores(), given.profile, given.dry_run)
         return 0
     if given.dry_run:
         plan.refuse_what_is_missing()
         print("\n".join(runs.to_do(plan)) or "nothing: everything is up to date")
         return 0
-    if runs.gives_shipped_bits(plan, given.cores or runs.free_cores()):
+    if runs.gives_shipped_bits(plan, given.cores or free_cores()):
         plan = _plan(given)
     status, is_open = 0, not plan.is_up_to_date()
     if is_open:
@@ -446,7 +446,6 @@ def _bundle(given: argparse.Namespace) -> int:
 
 def _same_bits(given: argparse.Namespace) -> int:
     from tcpfair.workflow import same_bits
-    from tcpfair.workflow.run import free_cores
 
     return same_bits.main(Layout(repository_root()), given.mark, free_cores())
 
@@ -473,13 +472,12 @@ def _checksums(given: argparse.Namespace) -> None:
 
 def _verify(given: argparse.Namespace) -> int:
     from tcpfair.workflow import again, bundles
-    from tcpfair.workflow import run as runs
 
     share = again.SHARE if given.share is None else given.share
     again.refuse(share, given.seed)
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is intact and matches this configuration", flush=True)
-    cores = given.cores or runs.free_cores()
+    cores = given.cores or free_cores()
     status = again.check(Layout(repository_root()), share, given.seed, cores, given.dry_run)
     return 1 if faults else status
 

@@ -24,6 +24,7 @@ from tcpfair.errors import InputError, check_known
 from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
+from tcpfair.memory import free_cores
 from tcpfair.papers.papers import load_yaml, plain_yaml
 from tcpfair.runs import record, store
 from tcpfair.verdicts.certainty import verdict_text
@@ -277,11 +278,6 @@ def _ends_with_this() -> None:
     """Have Linux end Snakemake when this process is killed. Its last steps are harmless: outputs are written atomically."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def free_cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def job_places(root: Path, profile: str, cores: int) -> int:
