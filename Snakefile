@@ -124,12 +124,35 @@ if plan.to_make("place"):
             "python -m tcpfair place --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule ledger:
+rule compare:
     input:
         plan.targets("measure"),
         plan.targets("numbers"),
-        plan.targets("judge"),
         plan.targets("place"),
+    output:
+        plan.targets("compare"),
+    log:
+        results / "logs/compare.log",
+    benchmark:
+        results / "benchmarks/compare.tsv"
+    priority: 1000
+    group:
+        "pages"
+    conda:
+        "envs/environment.yaml"
+    params:
+        source=plan.config.source,
+        papers=plan.config.papers,
+        only=lambda w: plan.config.only,
+    shell:
+        "python -m tcpfair compare --source {params.source} --papers {params.papers} --only {params.only:q}"
+        " --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule ledger:
+    input:
+        plan.targets("numbers"),
+        plan.targets("judge"),
     output:
         plan.targets("ledger"),
     log:
@@ -152,6 +175,7 @@ rule ledger:
 
 rule report:
     input:
+        plan.targets("compare"),
         plan.targets("ledger"),
         plan.targets("draw"),
     output:
@@ -196,6 +220,7 @@ if plan.to_make("notebook", WRITE_UP):
 
     rule write_up:
         input:
+            plan.targets("compare"),
             plan.targets("ledger"),
             plan.targets("draw"),
         output:

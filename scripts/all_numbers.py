@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tcpfair.files.layout import PAPERS
 from tcpfair.workflow.plan import Plan
-from tcpfair.workflow.steps import judge, measure, numbers, place
+from tcpfair.workflow.steps import compare, judge, measure, numbers, place
 from tcpfair.workflow.steps import ledger as ledger_step
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -67,13 +67,14 @@ def exhibits(plan: Plan, pictures: bool) -> None:
 
 
 def ledger(plan: Plan) -> None:
-    """Judge the claims, and write the ledger from the tables of the other steps."""
+    """Compare the numbers, judge the claims, and write the ledger from the tables of the other steps."""
     papers = list(plan.papers)
     for paper in papers:
         for folder in folders(plan, "judge", paper):
             judge.run(plan.layout, paper, papers, [], folder)
-    for folder in folders(plan, "ledger"):
-        ledger_step.run(plan.layout, papers, [], folder)
+    for kind, step in (("compare", compare), ("ledger", ledger_step)):
+        for folder in folders(plan, kind):
+            step.run(plan.layout, papers, [], folder)
 
 
 STEPS = ("metrics", "placed", "exhibits", "ledger")

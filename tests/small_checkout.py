@@ -12,6 +12,7 @@ import yaml
 from tcpfair import sources
 from tcpfair.files.checksums import CHECKSUMS, listed
 from tcpfair.files.layout import (
+    COMPARED_TABLES,
     ENSEMBLE_TABLES,
     JUDGED_TABLES,
     LEDGER_TABLES,
@@ -25,7 +26,7 @@ from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import Config, load_yaml
 from tcpfair.runs import outputs, record, store, trace
 from tcpfair.runs.record import Record
-from tcpfair.verdicts import ledger
+from tcpfair.verdicts import compared, judged, ledger
 from tcpfair.verdicts.baseline import NUMBER_COLUMNS
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.scope import scope_of
@@ -206,7 +207,8 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "judge": lambda: [layout.judged / name / f"{table}.parquet" for table in JUDGED_TABLES],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
-        "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES],
+        "compare": lambda: [layout.ledger / f"{table}.csv" for table in COMPARED_TABLES],
+        "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES if table not in COMPARED_TABLES],
         "report": lambda: [
             plan.opened,
             *(layout.results / f"report/{page}.html" for page in (*plan.papers, "claims", "agreement", "run")),
@@ -274,6 +276,11 @@ def put_exhibit(
 def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     """The ledger, and what is judged and placed among the ensembles before it."""
     for paper in scope_of(layout, config).papers:
-        ledger.write_judged(layout, config, paper)
+        judged.write_judged(layout, config, paper)
         tables.write_shipped(layout, paper, layout.placed / paper)
-    return {**ledger.write_ledger(layout, config), "exhibits": ledger.write_exhibits(layout, config)}
+    numbers = compared.write_compared(layout, config)
+    return {
+        "numbers": numbers,
+        **ledger.write_ledger(layout, config),
+        "exhibits": ledger.write_exhibits(layout, config),
+    }

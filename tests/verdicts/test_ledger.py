@@ -6,7 +6,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.papers import Config, load_paper
-from tcpfair.verdicts import claims, ledger
+from tcpfair.verdicts import claims, compared
 from tcpfair.verdicts.claims.registry import load_claims
 from tcpfair.verdicts.printed import parse_key
 from tests import small_checkout
@@ -112,7 +112,7 @@ def test_an_exhibit_that_uses_an_unknown_equation_is_named(checkout):
     config = load_paper(checkout.paper_config("ogura"))
     config.exhibits[3].uses.append("ogura.eq99")
     with pytest.raises(InputError, match=r"^exhibit ogura.fig1: uses: 'ogura.eq99' is not in data/equations.yaml$"):
-        ledger.equation_table(checkout, {"ogura": config})
+        compared.equation_table(checkout, {"ogura": config})
 
 
 def test_summary_counts_what_the_tables_hold(table, summary):
@@ -138,12 +138,12 @@ def test_summary_counts_what_the_tables_hold(table, summary):
 
 def test_the_kernel_answers_clauses_of_requested_papers_only(checkout, tmp_path):
     layout = Layout(tmp_path)
-    assert ledger.guest_table(layout, PAPERS).empty  # without the file
+    assert compared.guest_table(layout, PAPERS).empty  # without the file
     layout.guest_clauses.parent.mkdir(parents=True)
     layout.guest_clauses.write_text(
         "paper,id,clause,guest_outcome\nogura,ogura.c01,a,holds\nha2006,ha2006.c01,b,open\n"
     )
-    assert ledger.guest_table(layout, ["ha2006"])["id"].tolist() == ["ha2006.c01"]
+    assert compared.guest_table(layout, ["ha2006"])["id"].tolist() == ["ha2006.c01"]
 
 
 def test_ns2_is_compared_over_the_same_cells(table):

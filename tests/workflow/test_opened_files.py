@@ -46,7 +46,7 @@ def tell():
 if step:
     atexit.register(tell)
 """
-KINDS = ("measure", "numbers", "judge", "notebook", "place", "ledger", "report")
+KINDS = ("measure", "numbers", "judge", "notebook", "place", "compare", "ledger", "report")
 # of results, a step reads what steps before it made, whose stamps are part of its own
 BEFORE = {
     "measure": ("metrics/",),  # for weights
@@ -54,7 +54,8 @@ BEFORE = {
     "judge": ("metrics/", "judged/"),
     "notebook": ("metrics/", "exhibits/", "numbers/", "notebooks/"),
     "place": ("placed/",),  # its own, which it has the system write to the disk
-    "ledger": ("metrics/", "exhibits/", "numbers/", "judged/", "placed/", "ledger/"),
+    "compare": ("metrics/", "exhibits/", "numbers/", "placed/", "ledger/"),
+    "ledger": ("exhibits/", "numbers/", "judged/", "ledger/"),
     "report": (
         "report.html",  # its own
         "report/",

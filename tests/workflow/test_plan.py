@@ -221,8 +221,8 @@ def test_what_was_expanded_is_remembered_and_never_wrongly(finished):
 SHOWN = {"ledger", "report", "write-up"}
 JUDGED = {"judge", *SHOWN}
 DRAWN = {"draw", "notebook", "report"}
-PLACED = {"place", *JUDGED}
-COMPUTED = {"numbers", *DRAWN, *JUDGED}
+PLACED = {"place", "compare", *JUDGED}
+COMPUTED = {"numbers", "compare", *DRAWN, *JUDGED}
 ALL = {"measure", "place", "lab", *COMPUTED}
 PAIR, FIG8 = "measure ogura/pair", "draw ogura.fig8"
 EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
@@ -363,8 +363,8 @@ CODE = {  # what is changed: kinds of steps that are made again
         "models/cubic.py": COMPUTED,
         "exhibits/style.py": DRAWN | {"write-up"},
         "exhibits/notebook_html.py": NOTEBOOKS,
-        "verdicts/ledger.py": JUDGED,
-        "verdicts/claims/ogura.py": JUDGED,
+        "verdicts/ledger.py": SHOWN,
+        "verdicts/claims/ogura.py": {"compare", *JUDGED},
         "verdicts/cell_links.py": {"draw", "notebook", "report", "write-up"},  # a table is headed by its label
         "verdicts/report/chain.py": {"report"},
         "verdicts/templates/report/page.html.j2": {"report"},
@@ -377,7 +377,7 @@ CODE = {  # what is changed: kinds of steps that are made again
         "workflow/steps/numbers.py": COMPUTED - {"draw", "notebook", "judge"},
         "workflow/steps/notebook.py": NOTEBOOKS,
         "workflow/steps/judge.py": JUDGED,
-        "workflow/steps/place.py": PLACED - {"judge"},
+        "workflow/steps/place.py": PLACED - {"judge", "ledger"},
         "workflow/steps/ledger.py": SHOWN,
         "workflow/steps/report.py": {"report"},
     },
@@ -495,7 +495,7 @@ def test_only_is_part_of_what_the_ledger_is_made_from(root):
     ("name", "damage"),
     [
         *zip(
-            ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "ledger", "report", "lab"],
+            ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "compare", "ledger", "report", "lab"],
             cycle(["lost", "altered", "unfinished"]),
         )
     ],
@@ -525,7 +525,7 @@ def test_an_exhibit_that_failed_is_drawn_again_with_what_was_made_from_it(finish
     assert todo(plan) == {FIG8: {"failed"}}
     plan.prepare()
     gone = {step.name for step in plan.steps if not step.target.is_file()}
-    assert gone == {FIG8, "numbers ogura", "notebook ogura", "ledger", "report", "notebook what_reproduces"}
+    assert gone == {FIG8, "numbers ogura", "notebook ogura", "compare", "ledger", "report", "notebook what_reproduces"}
 
 
 def test_the_notebook_of_recordings_is_executed_again_while_one_of_its_exhibits_fails(root):
@@ -596,8 +596,8 @@ def test_what_was_half_written_is_removed_wherever_a_build_writes(root):
 @pytest.mark.parametrize(
     ("path", "old", "new", "why"),
     [
-        (PAPER, "[10, 20]", "[5, 20]", {"numbers", "claims", "ensembles", "configuration"}),
-        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "claims", "ensembles", "print"}),
+        (PAPER, "[10, 20]", "[5, 20]", {"numbers", "claims", "configuration"}),
+        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "claims"}),
     ],
 )
 def test_a_stale_ledger_is_not_accepted(finished, path, old, new, why):

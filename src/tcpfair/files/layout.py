@@ -19,25 +19,28 @@ ENSEMBLE_TABLES = (  # of the ledger; they show shipped results, independent of 
     "ensemble_held_out",
 )
 JUDGED_TABLES = ("claims", "clauses", "ensemble_clauses")  # of one paper, before they are copied into the ledger
-LEDGER_TABLES = (
-    "exhibits",
-    "supplements",
+COMPARED_TABLES = (  # of the ledger; they do not depend on claims
     "numbers",
-    "headlines",
-    *JUDGED_TABLES,
-    "margins",
     *ENSEMBLE_TABLES,
     "equations",
-    "summary",
     "readings",
     "yardsticks",
     "ns2",
     "guest",
     "agreement",
-    "changes",
     "assumptions",
     "stated",
     "run_plan",
+)
+LEDGER_TABLES = (
+    "exhibits",
+    "supplements",
+    "headlines",
+    *JUDGED_TABLES,
+    "margins",
+    "changes",
+    "summary",
+    *COMPARED_TABLES,
 )
 
 

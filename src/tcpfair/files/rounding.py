@@ -6,7 +6,12 @@ bits of a double depend on that choice; files must not. Twelve digits are more t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import pandas as pd
+
+from tcpfair.files.files import whole
 
 SIGNIFICANT_DIGITS = 12
 
@@ -27,3 +32,10 @@ def rounded_table(table: pd.DataFrame, digits: int = SIGNIFICANT_DIGITS) -> pd.D
             values = [rounded(x, digits) if isinstance(x, float) else x for x in column.tolist()]
             columns[name] = pd.Series(values, table.index, column.dtype)
     return table.assign(**columns)
+
+
+def write_tables(tables: Mapping[str, pd.DataFrame], place: Path) -> None:
+    """Write tables as CSV, with every float `rounded`, to a folder that may contain others."""
+    for name, table in tables.items():
+        with whole(place / f"{name}.csv") as scratch:
+            rounded_table(table).to_csv(scratch, index=False, float_format="%.7g", lineterminator="\n")

@@ -19,7 +19,7 @@ import pandas as pd
 from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
-from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading
+from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading, load
 from tcpfair.runs.store import Held
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells, load_rules
@@ -130,6 +130,11 @@ class Printed:
         both = self.compared(name, reading).loc[apart.index[apart == ""]].join(self.ranges(name, reading))
         both = both.assign(numbers=1, reprinted=both.index.isin(self.reprints))
         return {count: int(both[count].sum()) for count in COUNTS} | {why: int((apart == why).sum()) for why in APART}
+
+
+def plans(layout: Layout) -> EnsembleConfig | None:
+    """The configuration of the ensembles; None in a checkout without it."""
+    return load(layout.ensemble_config) if layout.ensemble_config.is_file() else None
 
 
 def reading_table(

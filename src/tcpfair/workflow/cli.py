@@ -25,6 +25,7 @@ _BENCHMARKS = {
     "measure": "measure/{paper}",
     "notebook": "notebook/{notebook.stem}",
     "place": "place",
+    "compare": "compare",
     "ledger": "ledger",
     "report": "report",
     "packet-lab": "lab",
@@ -287,7 +288,10 @@ def parser() -> argparse.ArgumentParser:
         source,
         _option("--output", nargs="+", type=_folder_of, required=True),
     )
-    command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
+    for step, what in (("compare", "numbers"), ("ledger", "verdicts")):
+        command(
+            step, _step(step, step, "", "papers", "only"), f"write the ledger's {what}", source, papers, only, output
+        )
     command(
         "report",
         _step("report", "report", "", "papers", "only", "linked"),

@@ -34,7 +34,8 @@ Pair = tuple[str, str]  # paper, experiment
 # inputs below data/; tests/workflow/test_opened_files.py checks that none is missing
 _PLACED_FROM = ("*.yaml", "published/**/*.*", "ensemble/**/*.*")
 _JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # published numbers too, which may contradict a claim
-PUBLISHED = (*_JUDGED_FROM, "scatter.csv", "reference/**/*.*")  # what results are compared with, without the baseline
+_REFERENCE = ("scatter.csv", "reference/**/*.*")
+PUBLISHED = (*_JUDGED_FROM, *_REFERENCE)  # what results are compared with, without the baseline
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # inputs of the numbers
 _TOLD = ("title", "caption")  # of an exhibit: the page of a table contains them, the files of a figure do not
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
@@ -338,16 +339,29 @@ class Plan:
         others = set(PAPERS) - set(papers)
         return [path for path in self.data_files(patterns) if path.stem.partition("_")[0] not in others]
 
+    def compare_parts(self) -> Parts:
+        return {
+            **self._asked(),
+            "ensembles": part([self.place_parts(paper) for paper in self.papers]),
+            "print": files_part(self.root, self.data_files([*_PLACED_FROM, *_REFERENCE])),
+            **reach.of_step("compare"),
+        }
+
     def ledger_parts(self) -> Parts:
         return {
-            "numbers": part([self.numbers_parts(paper) for paper in self.papers]),
+            **self._asked(),
             "claims": part([self.judge_parts(paper) for paper in self.papers]),
-            "ensembles": part([self.place_parts(paper) for paper in self.papers]),
-            "configuration": part([self._configuration(paper) for paper in self.papers]),
-            "scope": part([self.config.papers, sorted(self.config.only)]),
-            "print": files_part(self.root, self.data_files(PUBLISHED)),
+            "print": files_part(self.root, self.data_files(["claims/**/*.*"])),
             BASELINE: files_part(self.root, self.data_files(["expected/**/*.*"])),
             **reach.of_step("ledger"),
+        }
+
+    def _asked(self) -> Parts:
+        """The parts that both halves of the ledger have."""
+        return {
+            "numbers": part([self.numbers_parts(paper) for paper in self.papers]),
+            "configuration": part([self._configuration(paper) for paper in self.papers]),
+            "scope": part([self.config.papers, sorted(self.config.only)]),
         }
 
     def write_up_parts(self) -> Parts:
@@ -358,7 +372,7 @@ class Plan:
         ]
         return {
             **self._of_notebook(WRITE_UP),
-            "ledger": part(self.ledger_parts()),
+            "ledger": part([self.compare_parts(), self.ledger_parts()]),
             "exhibits": part(shown),  # it displays the figures that its cells name
         }
 
@@ -368,7 +382,7 @@ class Plan:
             name: notebook_cells(path, self.papers[name]) for name, path in sources.items() if path.is_file()
         }  # the report links to these cells
         return {
-            "ledger": part(self.ledger_parts()),
+            "ledger": part([self.compare_parts(), self.ledger_parts()]),
             "exhibits": self._shown(),
             "linked": part([[page.name for page in self.linked], shown]),
             "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
@@ -409,6 +423,7 @@ class Plan:
         if not self.is_raw:
             found += [self._step("judge", p, f"judged/{p}", self.judge_parts(p)) for p in self.papers]
             found += [self._step("place", p, f"placed/{p}", self.place_parts(p)) for p in self.papers]
+            found.append(self._step("compare", "", "compared", self.compare_parts()))
             found.append(self._step("ledger", "", "ledger", self.ledger_parts()))
             found.append(self._step("report", "", "report", self.report_parts()))
         if self.has_write_up:
@@ -491,7 +506,7 @@ class Plan:
 
         The baseline does not count, because the next one is made from the ledger. Nor do failed exhibits.
         """
-        judged = ("measure", "numbers", "draw", "judge", "place", "ledger")
+        judged = ("measure", "numbers", "draw", "judge", "place", "compare", "ledger")
         stale = {
             step.name: named
             for step, reasons in self.stale
@@ -532,7 +547,7 @@ class Plan:
         }
         for step in self.steps:
             is_with_failed = failed and (
-                step.kind in ("ledger", "report")
+                step.kind in ("compare", "ledger", "report")
                 or (step.kind in ("numbers", "notebook") and step.item in (*failed, WRITE_UP))
             )
             if is_with_failed or any(step is stale for stale, _ in self.stale):

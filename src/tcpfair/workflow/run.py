@@ -43,6 +43,7 @@ MADE = {
     "draw": "exhibits",
     "notebook": "notebooks",
     "place": "ensembles",
+    "compare": "comparisons",
     "ledger": "ledger",
     "report": "report",
     "lab": "packet lab",

@@ -7,7 +7,7 @@ from pathlib import Path
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import Config
 from tcpfair.runs.outputs import inside, making
-from tcpfair.verdicts.ledger import write_judged
+from tcpfair.verdicts.judged import write_judged
 
 
 def run(layout: Layout, paper: str, papers: list[str], only: list[str], folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""The ledger: published and reproduced numbers, claims with their verdicts, equations."""
+"""The ledger's tables of verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tcpfair.verdicts import ledger
 
 
 def run(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:
-    """Write the ledger of some papers; ``only`` are the requested exhibits."""
+    """Write the verdicts on the claims of some papers; ``only`` are the requested exhibits."""
     with making(layout, folder) as scratch:
         config = Config(source=layout.source, papers=papers, only=only)
         ledger.write_ledger(layout, config, inside(layout, scratch, layout.ledger))
