@@ -288,10 +288,9 @@ def parser() -> argparse.ArgumentParser:
         source,
         _option("--output", nargs="+", type=_folder_of, required=True),
     )
-    for step, what in (("compare", "numbers"), ("ledger", "verdicts")):
-        command(
-            step, _step(step, step, "", "papers", "only"), f"write the ledger's {what}", source, papers, only, output
-        )
+    for step, done, what in (("compare", "compared", "numbers"), ("ledger", "ledger", "verdicts")):
+        run = _step(step, done, "", "papers", "only")
+        command(step, run, f"write the ledger's {what}", source, papers, only, output)
     command(
         "report",
         _step("report", "report", "", "papers", "only", "linked"),
