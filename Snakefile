@@ -205,6 +205,7 @@ rule lab:
         results / "logs/lab.log",
     benchmark:
         results / "benchmarks/lab.tsv"
+    priority: 100  # before the notebooks: it needs nothing, and a first build compiles the page's engine
     group:
         "notebooks"
     conda:
