@@ -58,6 +58,8 @@ BOMBS = {
     "indented": ("".join(" " * i + "a:\n" for i in range(200)), "nested more than 50 levels deep"),
     "no text": ("a: \x00", "control characters are not allowed"),
     "no such day": ("a: 2001-99-99", "month must be in 1..12"),
+    "a name given twice": ("a: 1\nb: {c: 1, d: 2, c: 3}", r"line 2 not valid YAML \('c' is given twice\)"),
+    "a list called a mapping": ("a: !!map [b]", "expected a mapping node"),
     "a list for a name": ("? [a]\n: b", "found unhashable key"),
     "no mapping": ("[1, 2]", "must be a mapping of names to values"),
 }

@@ -49,16 +49,18 @@ def listed(data: Path) -> dict[str, str]:
     return found
 
 
-def update(data: Path, places: Iterable[Path]) -> None:
-    """Rewrite the checksums of the files and folders ``places``; all others stay.
+def update(data: Path, places: Iterable[Path]) -> list[str]:
+    """Rewrite the checksums of the files and folders ``places``; all others stay. Returns the names of these files.
 
     So a command updates only the checksums of files that it wrote, and other altered files are still detected.
     """
     below = [place.relative_to(data).as_posix() for place in places]
-    if below:
-        sums = {name: sha for name, sha in listed(data).items() if not _is_below(name, below)}
-        sums |= {name: file_hash(path) for name, path in shipped_files(data, below).items()}
-        write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
+    if not below:
+        return []
+    sums = {name: sha for name, sha in listed(data).items() if not _is_below(name, below)}
+    new = {name: file_hash(path) for name, path in shipped_files(data, below).items()}
+    write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted((sums | new).items())))
+    return sorted(new)
 
 
 def differing(data: Path, below: Collection[str] = ()) -> list[str]:

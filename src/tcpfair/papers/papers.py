@@ -25,6 +25,19 @@ from tcpfair.papers.scenario import AnyModel, Flow, Scenario, Strict, validated
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
 
 
+class _Loader(SAFE_LOADER):  # type: ignore[misc, valid-type]
+    """Refuses a key that a mapping has twice; PyYAML would keep the last value."""
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict:
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if (key.tag, key.value) in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+                seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
+
+
 _FILE_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted at every reference
@@ -294,7 +307,7 @@ def plain_yaml(text: str, where: str) -> Any:
     """
     try:
         _refuse_deep(text, where)
-        values = yaml.load(text, SAFE_LOADER)
+        values = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""

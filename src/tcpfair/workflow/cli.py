@@ -416,7 +416,12 @@ def _figure(given: argparse.Namespace) -> int:
     from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
-    plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
+    def load():
+        return runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
+
+    plan = load()
+    if runs.gives_shipped_bits(plan, given.cores or free_cores()):
+        plan = load()
     ((paper, exhibit),) = plan.exhibits
     wanted = plan.to_make("measure", paper.paper)
     if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):
@@ -470,7 +475,8 @@ def _checksums(given: argparse.Namespace) -> None:
     for path in given.paths:
         if not path.absolute().is_relative_to(data):
             raise InputError(f"{path}: not below data/, whose files have checksums")
-    checksums.update(data, [path.absolute() for path in given.paths])
+    listed = checksums.update(data, [path.absolute() for path in given.paths])
+    print(f"checksums  {', '.join(f'data/{name}' for name in listed) or 'none: these files have none'}")
 
 
 def _verify(given: argparse.Namespace) -> int:

@@ -187,7 +187,11 @@ def test_bpftrace_csv():
     [
         ("0 0\n1 10\n2 20\n", "", "2 columns without names; write which is what to"),
         ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 3}", "columns.rate: no column '3'; there are '1', '2'"),
-        ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 2}", "2: unit unknown; write trace.yaml: units.rate"),
+        (
+            "0 0\n1 10\n2 20\n",
+            "columns: {time: 1, rate: 2}",
+            "2: unit unknown; write `units: {rate: UNIT}` in cwnd.data.trace.yaml",
+        ),
         ("0 0\n1 10\n2\n", "columns: {time: 1, total_bytes: 2}", "line 3 has 1 fields and the header 2"),
         ("0 0\n1 10\n2 nan\n", "columns: {time: 1, total_bytes: 1}", "time and total_bytes are both '1'"),
         ("0 0\n1 -10\n2 20\n", "columns: {time: 1, total_bytes: 2}", "is not between 0"),

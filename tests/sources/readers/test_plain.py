@@ -139,7 +139,7 @@ def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(read, flows,
     assert windows["cwnd_pkts"].tolist() == [10, 20] and windows["srtt_s"].tolist() == [0.02, 0.025]
     flow = flows(text.replace("cwnd_bytes", "cwnd"))["flow1"]
     assert flow.windows["cwnd_pkts"].isna().all()
-    assert "units.cwnd" in told(read(tmp_path / "recording"))
+    assert "`units: {cwnd: UNIT}`" in told(read(tmp_path / "recording"))
 
 
 # a unit, a flow or a beginning that names and numbers leave open: what to write, and what is then read

@@ -1,5 +1,7 @@
 """trace.yaml: what a person says of a recording, and one line for what cannot be."""
 
+import re
+
 import pytest
 
 from tcpfair.errors import InputError
@@ -70,3 +72,13 @@ def test_columns_or_a_pattern_in_a_folder_select_the_reader(tmp_path, text, said
         read_any(tmp_path)
     (tmp_path / "trace.yaml").write_text(said)
     assert read_any(tmp_path).samples["delivered_bytes"].sum() >= 2000
+
+
+def test_what_a_refusal_asks_for_can_be_written_as_it_stands(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("time_s,bytes\n" + "".join(f"{i},{1000 * i}\n" for i in range(1, 9)))
+    with pytest.raises(InputError, match="as running totals do") as told:
+        read_any(path)
+    said, name = re.search(r"write `(.*?)` in (\S+),", str(told.value)).groups()
+    (tmp_path / name).write_text(said)
+    assert read_any(path).samples["delivered_bytes"].sum() >= 7000

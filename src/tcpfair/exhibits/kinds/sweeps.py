@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -346,7 +347,7 @@ def sensitivity_lines(
     together = variable == "protocol"
     protocols, values = protocols_of(experiment), values_of(experiment, variable)
     panels = [None] if together else protocols
-    looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), "osD^", strict=False)]
+    looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), cycle("osD^"), strict=False)]
     lanes = style.lanes(len(values), APART)
     used = {**context.paper.settings, **context.paper.flow}.get(variable)
     rows, columns = len(measures), len(panels)

@@ -53,15 +53,23 @@ def read_any(path: Path) -> Trace:
 
 
 def observe(path: Path, said: Sidecar) -> Observed:
-    """The recording in a file or in all files of a folder."""
-    by_tool = _by_tool(path, said)
+    """The recording in a file or in all files of a folder. Raises InputError in one line."""
+    try:
+        by_tool = _by_tool(path, said)
+    except InputError as error:
+        raise InputError(_with_sidecar(str(error), path)) from None
     found = merged(by_tool) if len(by_tool) > 1 else next(iter(by_tool.values()))
     return replace(
         found,
         provenance={**found.provenance, "format": "+".join(by_tool)},
         flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
-        remarks=tuple(printable(remark) for remark in found.remarks),
+        remarks=tuple(printable(_with_sidecar(remark, path)) for remark in found.remarks),
     )
+
+
+def _with_sidecar(text: str, path: Path) -> str:
+    """``text`` with the name of the recording's sidecar: readers write the name that it has in a folder."""
+    return re.sub(rf"(?<![\w.]){re.escape(SIDECAR)}", lambda _: sidecar_path(path).name, text)
 
 
 def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:

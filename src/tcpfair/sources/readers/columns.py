@@ -212,7 +212,7 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
     ]
     time, flow = _only(found, "time"), _only(found, "flow")
     if time is None:
-        raise InputError(f"no column for the time; write {SIDECAR}: columns.time: NAME, one of {listed}")
+        raise InputError(f"no column for the time; write `columns: {{time: NAME}}` in {SIDECAR}, with one of {listed}")
     for_all = [column for column in found if not column.label]
     shared = {
         quantity: column
@@ -225,13 +225,14 @@ def choose(names: Sequence[str], said: Sidecar) -> Table:
     of_flows: dict[str, dict[str, Column]] = {"": shared} if of_all else {}
     if not flow and of_all and of_one:
         raise InputError(
-            f"{of_all.name!r} is for all flows and {of_one.name!r} for one; write {SIDECAR}: columns.rate: NAME"
+            f"{of_all.name!r} is for all flows and {of_one.name!r} for one; write `columns: {{rate: NAME}}` in {SIDECAR}"
         )
     if not flow and not of_all:
         of_flows = _wide(labelled or _bare(left, time, said))
     if not of_flows:
         raise InputError(
-            f"no column for bytes or rate; write {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
+            f"no column for bytes or rate; write `columns: {{bytes: NAME}}` (or total_bytes, or rate) in {SIDECAR}, with one "
+            f"of {listed}"
         )
     used = [time, *(column for of in of_flows.values() for column in of.values())]
     unused = tuple(name for name in names if name not in {column.name for column in (*used, flow) if column})
@@ -247,7 +248,7 @@ def _only(columns: Sequence[Column], quantity: str) -> Column | None:
     one, other, *_ = *(column for column in columns if column.quantity == quantity), None, None
     if other:
         says = f"{one.name!r} and {other.name!r} could both be the {quantity}"
-        raise InputError(f"{says}; write {SIDECAR}: columns.{quantity}: NAME")
+        raise InputError(f"{says}; write `columns: {{{quantity}: NAME}}` in {SIDECAR}")
     return one
 
 
@@ -255,8 +256,8 @@ def _bare(names: Sequence[str], time: Column, said: Sidecar) -> list[Column]:
     """Columns called flow1, flow2, ... and no more: rates when trace.yaml gives the unit of rates."""
     bare = [name for name in names if name != time.name and re.fullmatch(r"(?i)(flow|stream|f|s)[ _-]?\d{1,5}", name)]
     if bare and said.units.rate is None:
-        units = "Mbps (or bps, kbps, Gbps, Bps)"
-        raise InputError(f"{bare[0]!r}: no unit; write {SIDECAR}: units.rate: {units} when these are rates")
+        units = "`units: {rate: Mbps}` (or bps, kbps, Gbps, Bps)"
+        raise InputError(f"{bare[0]!r}: no unit; write {units} in {SIDECAR} when these are rates")
     return [Column(name, "rate", None, name) for name in bare]
 
 
@@ -290,7 +291,7 @@ def _units(columns: Sequence[Column], said: Sidecar) -> dict[str, str | None]:
         if stated is None and len(of_names) > 1:
             raise InputError(
                 f"columns of the {quantity} have different units ({', '.join(sorted(map(str, of_names)))}); "
-                f"write {SIDECAR}: units.{field}: {'|'.join(known)}"
+                f"write `units: {{{field}: UNIT}}` in {SIDECAR}, with one of {', '.join(known)}"
             )
         units[quantity] = stated or next(iter(of_names), None)
     return units

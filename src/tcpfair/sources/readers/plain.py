@@ -227,7 +227,8 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
         _check_times(values, said)
     for quantity in here:
         name = table.name_of(quantity)
-        say = f"write {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
+        field, known = columns.SAID_UNIT.get(quantity, quantity), ", ".join(UNITS[quantity])
+        say = f"write `units: {{{field}: UNIT}}` in {SIDECAR}, with one of {known}"
         if units[quantity] is None and quantity == "rate":
             units["rate"] = _rate_unit(values)
             if units["rate"]:
@@ -277,7 +278,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
     readings.check_span(float(t_s.min()), float(t_s.max()))
-    say = f"name the column of the flow, {SIDECAR}: columns.flow: NAME"
+    say = f"write `columns: {{flow: NAME}}` in {SIDECAR}, with the column of the flow"
     readings.refuse_more(values["flow"].nunique(), readings.MAX_FLOWS, f"flows; {say}")
     before = values.groupby("flow", sort=False)[["time", "line"]].shift()
     step_s, flow = values["time"] - before["time"], values["flow"]
@@ -344,8 +345,8 @@ def _from_intervals(
     only_rises = len(known) >= 5 and (np.diff(known) >= 0).all() and known[-1] > known[len(known) // 2] > known[0]
     if quantity == "bytes" and said.columns.bytes is None and only_rises:
         raise InputError(
-            f"{name}: never falls, as running totals do; write {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
-            f"{name} when these are bytes of each interval"
+            f"{name}: never falls, as running totals do; write `columns: {{total_bytes: {name}}}` in {SIDECAR}, or "
+            f"`columns: {{bytes: {name}}}` if these are bytes of each interval"
         )
     starts_s = np.r_[t_s[0] - usual_s, np.where(lost, t_s[1:] - usual_s, t_s[:-1])]
     if quantity == "rate":
@@ -365,8 +366,8 @@ def _from_totals(
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
     refuse_first(
         np.diff(totals) < 0,
-        "{0}: falls from {1:.9g} to {2:.9g} in line {3}, but a running total never falls; is it bytes of each interval? "
-        "say {4}: columns.bytes: {0}",
+        "{0}: falls from {1:.9g} to {2:.9g} in line {3}, but a running total never falls; if these are bytes of each "
+        "interval, write `columns: {{bytes: {0}}}` in {4}",
         name,
         totals,
         totals[1:],

@@ -6,7 +6,9 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tcpfair.errors import InputError
@@ -33,8 +35,8 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
     import nbformat
     import papermill
 
-    from tcpfair.exhibits.notebook_html import page as html_page
-
+    loading = Thread(target=import_module, args=("tcpfair.exhibits.notebook_html",))  # while the kernel starts
+    loading.start()
     declared = papermill.inspect_notebook(source)
     with making(layout, folder) as scratch, kernel.sockets() as settings:
         pages = scratch / "notebooks"
@@ -71,6 +73,9 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
             raise InputError(f"notebooks/{source.name}: its kernel was killed, {remedy}") from None
         else:
             executed = nbformat.read(executed_file, as_version=4)
+        loading.join()
+        from tcpfair.exhibits.notebook_html import page as html_page
+
         forget_run(executed)
         nbformat.write(executed, executed_file)
         text = html_page(executed, source.stem)
