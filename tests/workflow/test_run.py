@@ -144,7 +144,7 @@ def test_a_trace_alone_announces_its_own_runs(root):
 def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     plan = make_plan(root)
     assert sum(len(runs) for runs in plan.lacking.values()) == 6
-    assert len(plan.stale) == 23
+    assert len(plan.stale) == 24
     after = finish(make_plan(root))
     (plan.layout.ledger / "exhibits.csv").write_text("id,status\na,built\nb,built\nc,pending\n")
     (plan.layout.ledger / "claims.csv").write_text("id,verdict\na,reproduced\nb,partly\n")
@@ -156,7 +156,7 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     text = run.summary(plan, time.time() - 60)
     for part in (
         "computed   6 runs simulated, 1 metric, 5 papers' numbers, 2 exhibits, 1 notebook, ",
-        "1 notebook, 5 papers' verdicts, 5 ensembles, ledger, report",
+        "1 notebook, 5 papers' verdicts, 5 ensembles, comparisons, ledger, report",
         "exhibits   2 built, 1 pending",
         "claims     1 reproduced, 1 partly",
         "kozu2014   partly (98 % sure; its weakest clause in 50 % of the settings): K helps",

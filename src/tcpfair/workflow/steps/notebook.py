@@ -6,9 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from tcpfair.errors import InputError
@@ -35,8 +33,8 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
     import nbformat
     import papermill
 
-    loading = Thread(target=import_module, args=("tcpfair.exhibits.notebook_html",))  # while the kernel starts
-    loading.start()
+    from tcpfair.exhibits.notebook_html import page as html_page
+
     declared = papermill.inspect_notebook(source)
     with making(layout, folder) as scratch, kernel.sockets() as settings:
         pages = scratch / "notebooks"
@@ -73,9 +71,6 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
             raise InputError(f"notebooks/{source.name}: its kernel was killed, {remedy}") from None
         else:
             executed = nbformat.read(executed_file, as_version=4)
-        loading.join()
-        from tcpfair.exhibits.notebook_html import page as html_page
-
         forget_run(executed)
         nbformat.write(executed, executed_file)
         text = html_page(executed, source.stem)
