@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tcpfair.engine import dumbbell
 from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.engine.loop import simulate
-from tcpfair.jit import PLAIN
+from tcpfair.jit import Entry
 from tcpfair.papers.scenario import Scenario, make_scenario
 
 COMPILING_S = 20  # 15 to 40 on the machines that this was tried on, the latter on one core
@@ -30,7 +30,7 @@ _SMALLEST = {
 
 def is_compiled() -> bool:
     """Whether this process has the compiled simulator, or finds it undamaged in the cache; True in plain Python."""
-    return PLAIN or simulate.is_compiled
+    return not isinstance(simulate, Entry) or simulate.is_compiled
 
 
 def prepare(say: Callable[[str], None] = print) -> float:
@@ -49,7 +49,7 @@ def prepare(say: Callable[[str], None] = print) -> float:
 
 def _compilations() -> int:
     """Number of compilations of the simulator's loop in this process."""
-    return 0 if PLAIN else simulate.compilations
+    return simulate.compilations if isinstance(simulate, Entry) else 0
 
 
 def run(scenario: Scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from tcpfair.exhibits import packet_lab, run_panels
+    from tcpfair.exhibits import run_panels
 
 Floats = npt.NDArray[np.float64]
 Number: TypeAlias = "float | Sequence[float] | range | npt.NDArray[Any] | None"
@@ -560,7 +560,7 @@ class Run:
         self._refer("self")
         return draw(self, LABELS)
 
-    def lab(self) -> packet_lab.HTML:
+    def lab(self) -> Any:
         """A single run in the packet lab, for a notebook in a checkout that ``./reproduce`` has built."""
         with _extra("plot"):
             from tcpfair.exhibits import packet_lab
