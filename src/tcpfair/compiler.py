@@ -6,7 +6,9 @@ That module has set numba's environment before it imports this one.
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -131,8 +133,11 @@ class Beside(_Part):
 
 
 def _is_alone() -> bool:
-    """Whether this process can safely be copied, having no other threads, and the copy has a core to run on."""
-    return hasattr(os, "fork") and threading.active_count() == 1 and free_cores() > 1
+    """Whether this process can safely be copied, having no other threads, and the copy has a core to run on.
+
+    Libraries of macOS may fail in a copy.
+    """
+    return sys.platform == "linux" and threading.active_count() == 1 and free_cores() > 1
 
 
 _FILES = 2**16  # more than a process has open
@@ -143,7 +148,9 @@ class _Copy:
 
     def __init__(self, work: Callable[[], bytes]) -> None:
         self._reads, writes = os.pipe()
-        self._pid = os.fork()
+        with warnings.catch_warnings():  # Python 3.12 counts the threads of BLAS, which a copy does not use
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
         if self._pid == 0:
             status = 1
             try:
