@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from tcpfair.files.checksums import differing, listed, shipped_files
+from tcpfair.files.checksums import differing, listed, shipped_files, update
 from tcpfair.files.layout import Layout, repository_root
 
 
@@ -62,3 +62,12 @@ def test_without_a_list_nothing_is_vouched_for(data):
     (data / "SHA256SUMS").unlink()
     assert listed(data) == {}
     assert len(differing(data)) == 3
+
+
+def test_only_what_is_updated_is_listed_anew_and_named(data):
+    for name in ("published/a.csv", "published_too.csv"):
+        (data / name).write_text("another")
+    put(data, "published/new.csv")
+    assert update(data, [data / "published"]) == ["published/a.csv", "published/new.csv"]
+    assert differing(data) == ["data/published_too.csv: differs from its checksum in data/SHA256SUMS"]
+    assert update(data, [data / "raw/mine.json"]) == update(data, []) == []

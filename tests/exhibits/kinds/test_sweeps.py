@@ -74,6 +74,13 @@ def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
     assert value(drawn, "jitter_s=0;loss_rate=1e-06;protocol=Reno", "ratio") == 0.6
 
 
+def test_more_values_than_markers_are_drawn(ogura, monkeypatch):
+    known = sweeps.values_of
+    monkeypatch.setattr(sweeps, "values_of", lambda *asked: [*known(*asked), 1e-3, 2e-3])
+    (legend,) = standin.drawn(ogura, "ogura.sens_jitter").output.legends
+    assert standin.labels(legend)[4:] == ["1000 µs", "2000 µs"]
+
+
 def places_px(lines):
     """Where each line is drawn from left to right, in pixels."""
     return [line.get_transform().transform(line.get_xydata())[:, 0] for line in lines]
