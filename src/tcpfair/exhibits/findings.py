@@ -21,9 +21,8 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, digits
 from tcpfair.runs.ensemble import load as load_ensembles
-from tcpfair.verdicts.certainty import verdict_text
+from tcpfair.verdicts.certainty import percent, verdict_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
-from tcpfair.verdicts.report.words import percent
 
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1

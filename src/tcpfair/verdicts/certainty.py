@@ -1,4 +1,4 @@
-"""A verdict and how sure it is, in words: of the terminal, notebooks and the report. Imported where pandas is not."""
+"""A verdict and its certainty in words, for the terminal, notebooks and the report. Imported where pandas is not."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ def verdict_text(row: Mapping[str, Any]) -> str:
     return f"{row['verdict']} ({sure})" if sure else row["verdict"]
 
 
+def percent(text: str | float) -> str:
+    """A share as a whole percentage; empty for none."""
+    number = float(text) if text != "" else math.nan
+    return "" if math.isnan(number) else f"{100 * number:.0f} %"
+
+
 def certainty_text(confidence: float, settings_share: float) -> str:
     """``98 % sure; its weakest clause in 77 % of the settings``, without NaN.
 
@@ -25,5 +31,5 @@ def certainty_text(confidence: float, settings_share: float) -> str:
     """
     known = "over 99" if confidence >= 0.995 else "" if math.isnan(confidence) else f"{math.floor(100 * confidence)}"
     sure = f"{known} % sure" if known else ""
-    share = "" if math.isnan(settings_share) else f"its weakest clause in {100 * settings_share:.0f} % of the settings"
+    share = percent(settings_share) and f"its weakest clause in {percent(settings_share)} of the settings"
     return "; ".join(filter(None, [sure, share]))

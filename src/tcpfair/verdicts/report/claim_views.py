@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from tcpfair.verdicts.certainty import certainty_text
+from tcpfair.verdicts.certainty import certainty_text, percent
 from tcpfair.verdicts.claims.decision import OPEN, SURE, UNDECIDED
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Chain, to
 from tcpfair.verdicts.report.marks import Ledger, Row, Table, View, badge, lines, link, links, of_paper, table
-from tcpfair.verdicts.report.words import SOURCES, anchor, listed, percent, plural, three_digits
+from tcpfair.verdicts.report.words import SOURCES, anchor, listed, plural, three_digits
 
 # shown where no sentence fits the verdict of this run
 _NO_SENTENCE = {

@@ -9,10 +9,10 @@ from collections import Counter
 
 import pandas as pd
 
+from tcpfair.verdicts.certainty import percent
 from tcpfair.verdicts.claims import margins
 from tcpfair.verdicts.claims.why import said
 from tcpfair.verdicts.report.marks import Ledger
-from tcpfair.verdicts.report.words import percent
 from tcpfair.verdicts.yardsticks import SHARE
 
 

@@ -13,6 +13,7 @@ from tcpfair.files.manifest import CODE, read_manifest
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
+from tcpfair.verdicts.certainty import percent
 from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, to, to_experiment
 from tcpfair.verdicts.report.marks import (
@@ -30,7 +31,7 @@ from tcpfair.verdicts.report.marks import (
     table_of,
 )
 from tcpfair.verdicts.report.marks import code as code_mark
-from tcpfair.verdicts.report.words import anchor, count_text, equation_label, label, number_text, percent, three_digits
+from tcpfair.verdicts.report.words import anchor, count_text, equation_label, label, number_text, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 

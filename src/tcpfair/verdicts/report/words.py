@@ -47,12 +47,6 @@ def three_digits(text: str) -> str:
     return "never" if math.isinf(number) else digits(number).replace("-", MINUS)
 
 
-def percent(text: str | float) -> str:
-    """A share as a whole percentage; empty for none."""
-    number = float(text) if text != "" else math.nan
-    return "" if math.isnan(number) else f"{100 * number:.0f} %"
-
-
 def count_text(number: float) -> str:
     """A count for readers: ``1 234``, ``56.7 million``, ``8.9 billion``."""
     for name, size in (("billion", 1e9), ("million", 1e6)):
