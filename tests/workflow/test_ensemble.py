@@ -1,5 +1,6 @@
 """The ensemble: members that are kept one by one, hypotheses, what is shipped and when it is stale."""
 
+import io
 import json
 import shutil
 
@@ -9,11 +10,11 @@ import pytest
 from tcpfair import measures, sources
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
-from tcpfair.files.layout import Layout, repository_root
+from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.papers.expand import expected_pkts, run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, ensemble_table
-from tcpfair.runs.ensemble import ensemble_of, load, paper_of
+from tcpfair.runs.ensemble import ensemble_of, load, named, paper_of
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow import executor, same_bits
 from tcpfair.workflow.cli import main
@@ -260,16 +261,20 @@ def test_a_fresh_checkout_goes_on_from_what_is_shipped(shipped):
     assert [path.read_bytes() for path in ensemble_table.paths(shipped.ensembles, "ogura")] == extended
 
 
-@pytest.mark.parametrize("change", ["code", "damage", "drawn differently"])
+def test_other_ranges_leave_the_configured_setting(shipped):
+    shutil.rmtree(shipped.results)
+    edit(shipped.root / "config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]")
+    assert {member.setting for member in ensemble_table.restorable(shipped, opened(shipped))} == {0}
+
+
+@pytest.mark.parametrize("change", ["code", "damage"])
 def test_what_is_shipped_of_something_else_is_not_taken(shipped, monkeypatch, change):
     shutil.rmtree(shipped.results)
     if change == "code":
         monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
-    elif change == "damage":
+    else:
         table = shipped.ensembles / "ogura_settings.csv"
         table.write_text(table.read_text() + "\n")
-    else:
-        edit(shipped.root / "config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]")
     assert ensemble_table.restore(shipped, opened(shipped)) == 0
 
 
@@ -374,6 +379,16 @@ def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(shipped, monke
         patched.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
         assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == ["code changed"]
         assert "same-bits --mark" in ensemble_table.stale_lines(shipped, ["ogura"])[0]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_settings_are_drawn_as_the_shipped_ones(paper):
+    """The digests of members have what a setting is drawn from, not the drawn values."""
+    layout = Layout(repository_root())
+    ensemble = named(layout, paper)
+    shipped = pd.read_csv(layout.ensembles / f"{paper}_settings.csv", keep_default_na=False).query("hypothesis == ''")
+    drawn = pd.read_csv(io.StringIO(ensemble.table.to_csv()), keep_default_na=False)
+    pd.testing.assert_frame_equal(shipped[list(drawn)], drawn, check_exact=True)
 
 
 def test_an_error_in_drawing_settings_is_not_taken_for_a_missing_ensemble(shipped, monkeypatch):

@@ -302,7 +302,7 @@ class Member:
     @cached_property
     def config(self) -> PaperConfig:
         """The paper's configuration under this setting, without the changes of the hypothesis."""
-        row = self.ensemble.table.loc[self.setting]
+        row = self.ensemble.configured if self.setting == BASE else self.ensemble.table.loc[self.setting]
         drawn = settings.with_values(self.ensemble.paper, self.ensemble.assumptions, row)
         return drawn.model_copy(update={"flow": {**drawn.flow, **self.ensemble.plan.flow}})
 
@@ -323,12 +323,12 @@ class Member:
     @property
     def made_from(self) -> Parts:
         """Digests of the inputs of its metrics."""
-        changes = self.ensemble.changes(self.hypothesis)
-        row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}
+        changes = [change.plain for change in self.ensemble.changes(self.hypothesis)]
+        of = plain_values(self.ensemble.configured) if self.setting == BASE else self.ensemble.drawn_from
         return {
             "configuration": self.ensemble.configuration,
             "runs": self.ensemble.runs,
-            "setting": part([self.setting, row, [change.plain for change in changes]]),
+            "setting": part([self.setting, of, changes]),
             "code": self.ensemble.code,
         }
 
@@ -394,6 +394,19 @@ class Ensemble:
         """The drawn settings, a row each, a column per assumption (`settings.draw`)."""
         return settings.draw(self.assumptions, self.plan.settings, self.plan.seed)
 
+    @property
+    def configured(self) -> dict[str, Any]:
+        """The configured values of its assumptions."""
+        return {each.name: each.value for each in self.assumptions}
+
+    @property
+    def drawn_from(self) -> list[Any]:
+        """The seed and the ranges, in which every drawn setting is fixed: drawing needs SciPy, whose import takes a second."""
+        ranges = [
+            [each.name, each.kind, each.scale, each.choices or (each.low, each.high)] for each in self.assumptions
+        ]
+        return [self.plan.seed, plain_values(ranges)]
+
     def members(self, n_settings: int | None = None) -> list[Member]:
         """Every member, those as published first; with ``n_settings`` only the first drawn settings."""
         n = self.plan.settings if n_settings is None else min(n_settings, self.plan.settings)
@@ -426,19 +439,18 @@ class Ensemble:
     @cached_property
     def configuration(self) -> str:
         """Digest of all values that are not drawn, including how runs are measured."""
-        drawn = {name: 0 for name in self.table}
+        drawn = dict.fromkeys(self.configured, 0)
         values = plain_values(settings.with_values(self.paper, self.assumptions, drawn))
         return part({name: value for name, value in values.items() if name not in ("cite", "exhibits")})
 
     @cached_property
     def runs(self) -> str:
-        """Digest of the runs of the base setting, as published and under each hypothesis, and of the first drawn one.
+        """Digest of the runs of the base setting, as published and under each hypothesis.
 
         They represent the runs of all members, which would take a minute to expand: a change in the expansion changes some
         of these.
         """
         sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.simulated)]
-        sample += [Member(self, AS_PRINTED, BASE + 1)] if self.plan.settings else []
         return part([_keys(member, name) for member in sample for name in self.experiments])
 
     @cached_property
