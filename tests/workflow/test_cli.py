@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.workflow import cli
+from tcpfair.errors import InputError
+from tcpfair.workflow import cli, run
 from tcpfair.workflow.cli import main, parser
 from tests.commands import succeed
 from tests.small_checkout import edit, make_checkout
@@ -88,6 +89,19 @@ def test_a_complaint_is_written_in_one_piece(root, monkeypatch):
 def test_an_unknown_exhibit_or_experiment_gets_one_line(root, capsys):
     assert "known are ogura.fig8" in complaint(capsys, ["figure", "ogura.fig9"])
     assert "known are ogura/self" in complaint(capsys, ["bundle", "nosuch"])
+
+
+@pytest.mark.parametrize("command", [["build"], ["figure", "ogura.fig8"]])
+def test_bits_are_compared_before_a_build_whose_plan_follows_from_that(root, monkeypatch, capsys, command):
+    def again(given):
+        raise InputError("the plan is made again")
+
+    def compare(plan, cores):
+        monkeypatch.setattr(cli, "_plan", again)
+        return True
+
+    monkeypatch.setattr(run, "gives_shipped_bits", compare)
+    assert complaint(capsys, command) == "error: the plan is made again"
 
 
 def test_a_dry_run_lists_what_is_to_do_and_does_nothing(root, capsys):

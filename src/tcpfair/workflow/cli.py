@@ -367,6 +367,13 @@ def _plan(given: argparse.Namespace):
     return load_plan(repository_root(), getattr(given, "configfile", _DEFAULT_CONFIG), given.config)
 
 
+def _compared(plan, given: argparse.Namespace):
+    """The plan in which bundled runs from other code count, if that gives the same bits in a sample."""
+    from tcpfair.workflow.run import gives_shipped_bits
+
+    return _plan(given) if gives_shipped_bits(plan, given.cores or free_cores()) else plan
+
+
 def _layout(given: argparse.Namespace) -> Layout:
     from tcpfair.papers.recordings import folder_of
 
@@ -401,8 +408,7 @@ def _build(given: argparse.Namespace) -> int:
         plan.refuse_what_is_missing()
         print("\n".join(runs.to_do(plan)) or "nothing: everything is up to date")
         return 0
-    if runs.gives_shipped_bits(plan, given.cores or free_cores()):
-        plan = _plan(given)
+    plan = _compared(plan, given)
     status, is_open = 0, not plan.is_up_to_date()
     if is_open:
         status = runs.build(plan, cores=given.cores, profile=given.profile)
@@ -416,12 +422,8 @@ def _figure(given: argparse.Namespace) -> int:
     from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
-    def load():
-        return runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
-
-    plan = load()
-    if runs.gives_shipped_bits(plan, given.cores or free_cores()):
-        plan = load()
+    given.config = [*given.config, f"only=[{given.exhibit}]"]
+    plan = _compared(_plan(given), given)
     ((paper, exhibit),) = plan.exhibits
     wanted = plan.to_make("measure", paper.paper)
     if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):
