@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tcpfair.errors import InputError
@@ -33,9 +34,8 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
     import nbformat
     import papermill
 
-    from tcpfair.exhibits.notebook_html import page as html_page
-
     declared = papermill.inspect_notebook(source)
+    Thread(target=_to_html, daemon=True).start()  # while this process waits for the kernel
     with making(layout, folder) as scratch, kernel.sockets() as settings:
         pages = scratch / "notebooks"
         pages.mkdir()
@@ -73,7 +73,7 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
             executed = nbformat.read(executed_file, as_version=4)
         forget_run(executed)
         nbformat.write(executed, executed_file)
-        text = html_page(executed, source.stem)
+        text = _to_html()(executed, source.stem)
         if source.stem in PAPERS:
             cells = cell_links.notebook_cells(source, load_paper(layout.paper_config(source.stem)))
             text = cell_links.linked_back(text, cells)
@@ -81,6 +81,13 @@ def run(layout: Layout, source: Path, only: list[str], draw: list[Path], own_tra
     failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
     amiss = f"; cells that derive a result failed: {len(failed)}, the first with {failed[0]}" if failed else ""
     return f"{time.perf_counter() - started_s:.1f} s{amiss}"
+
+
+def _to_html() -> Callable[[Any, str], str]:
+    """The function that converts a notebook; its imports take nearly a second."""
+    from tcpfair.exhibits.notebook_html import page
+
+    return page
 
 
 def _exhibit(folder: Path) -> str:
