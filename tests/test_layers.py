@@ -13,15 +13,15 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "tcpfair"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # What each part of the package may import from the others. Whoever imports upwards has to be written here, and cannot.
-BASE = {"errors", "units", "memory"}
+BASE = {"errors", "units", "machine"}
 RUNS = BASE | {"files", "papers", "runs"}
 ANALYSIS = RUNS | {"metrics", "models", "measures"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
-    "compiler": {"memory"},
+    "compiler": {"machine"},
     "jit": {"compiler", "files"},
-    "memory": set(),
+    "machine": set(),
     "cc": {"errors", "jit"},
     "engine": {*BASE, "jit", "cc"},
     "metrics": BASE,
@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 THIRD_PARTY = {
     "errors": set(),
     "units": set(),
-    "memory": set(),
+    "machine": set(),
     "jit": {"numpy", "llvmlite"},
     "compiler": {"numba", "llvmlite"},
     "cc": {"numpy"},

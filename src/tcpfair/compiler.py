@@ -21,7 +21,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.np.numpy_support import as_dtype
 
-from tcpfair.memory import free_cores
+from tcpfair.machine import free_cores
 
 numba.config.reload_config()  # in case numba was imported before
 

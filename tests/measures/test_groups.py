@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
-from tcpfair.measures.groups import GROUPS, measure
+from tcpfair.measures.groups import BY_GROUP, measure
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
 from tests.measures.made import config, of_self, trace, value
@@ -153,7 +153,7 @@ def test_runs_of_different_length_are_measured_side_by_side():
 
 @pytest.mark.filterwarnings("error")
 def test_a_run_shorter_than_the_window_gives_nan_for_every_measure_of_the_window():
-    every = config(list(GROUPS), window_s=(60, 300))
+    every = config(list(BY_GROUP), window_s=(60, 300))
     metrics = measure(trace([[40, 40], [54, 54]], cwnd_pkts=[1.0, 1.0]), every, "pair", SELF_PAIRS)
     of_whole_run = metrics["metric"].isin(["throughput_peak", "time_to_90_s", "throughput_full_mean"])
     assert metrics[~of_whole_run]["value"].isna().all()

@@ -9,7 +9,7 @@ from tcpfair import measures, sources
 from tcpfair.errors import InputError
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import METRICS, READS
-from tcpfair.measures.groups import GROUPS
+from tcpfair.measures.groups import BY_GROUP
 from tcpfair.runs.study import STUDY, make
 from tests.measures.made import ANALYSIS
 from tests.runs.test_study import ALGORITHMS, values
@@ -35,7 +35,7 @@ def study(names, background=False):
 
 
 @pytest.mark.parametrize("background", [False, True], ids=["alone", "with background"])
-@pytest.mark.parametrize("group", sorted(GROUPS.keys() - {"nru", "stability", "convergence"}))
+@pytest.mark.parametrize("group", sorted(BY_GROUP.keys() - {"nru", "stability", "convergence"}))
 def test_a_row_has_what_the_table_has(group, background):
     asked = study([group], background)
     spec = asked.spec(0)

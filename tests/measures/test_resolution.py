@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tcpfair.measures import catalogue, resolution
-from tcpfair.measures.groups import GROUPS
+from tcpfair.measures.groups import BY_GROUP
 
 
 def test_every_group_declares_what_it_needs():
-    assert set(catalogue.GROUPS) == set(GROUPS)
-    assert set(resolution.OF_RECORDINGS) <= set(GROUPS)
+    assert set(catalogue.GROUPS) == set(BY_GROUP)
+    assert set(resolution.OF_RECORDINGS) <= set(BY_GROUP)
 
 
 @pytest.mark.parametrize(("recorded_s", "coarse"), [(0.1, False), (1.0, False), (1.09, False), (1.2, True), (10, True)])

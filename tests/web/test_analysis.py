@@ -9,7 +9,7 @@ from tcpfair.engine.dumbbell import run
 from tcpfair.engine.state import EVENT_NAMES
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import catalogue, measure, weights
-from tcpfair.measures.groups import GROUPS
+from tcpfair.measures.groups import BY_GROUP
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario
@@ -26,7 +26,7 @@ SHORT_S = 40.0
 
 def test_no_group_is_left_out():
     [found] = call(FILES, [("measured.groupNames",)])
-    assert sorted(found) == sorted(GROUPS)
+    assert sorted(found) == sorted(BY_GROUP)
 
 
 def result_for_page(result, scenario):
@@ -96,7 +96,7 @@ def test_every_measure_is_that_of_the_package(name, experiment, place, monkeypat
     scenario = shortened(spec, sample_s=1.0)
     result = run(scenario, spec.seed)
     n = sum(flow.role == "foreground" for flow in scenario.flows)
-    groups = [group for group in GROUPS if n > 1 or group not in OF_PAIRS]
+    groups = [group for group in BY_GROUP if n > 1 or group not in OF_PAIRS]
     how = {"windowS": WINDOW_S, "analysis": ANALYSIS}
     if n > 1:
         monkeypatch.setattr(weights, "of_self_pairs_mbps", lambda *_: OWN_MBPS[n][np.newaxis])

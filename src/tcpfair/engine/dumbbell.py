@@ -33,7 +33,7 @@ from tcpfair.engine.traffic import ACTIVE, DELIVERED, RECEIVED, arrivals_of, mak
 from tcpfair.engine.tree import leaves_for
 from tcpfair.errors import InputError, ShortageError
 from tcpfair.jit import compile_ahead
-from tcpfair.memory import available_bytes as memory_bytes
+from tcpfair.machine import available_bytes as memory_bytes
 from tcpfair.units import bdp_pkts
 
 _LOG_ROWS = 4096

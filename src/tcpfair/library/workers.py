@@ -20,7 +20,7 @@ from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.errors import ShortageError
 from tcpfair.library import live
 from tcpfair.library.own import digest_of_files
-from tcpfair.memory import free_cores
+from tcpfair.machine import free_cores
 from tcpfair.papers.scenario import Scenario
 
 _WORTH_PKTS = 2e8  # that full links carry in all runs: with fewer, starting processes takes longer than the simulation

@@ -282,7 +282,7 @@ def synchronisation(x: ExperimentRuns) -> Named:
     return [("shared_losses", np.array(shares)), ("losses_per_flow", x.loss_counts.sum(axis=1) / n_flows)]
 
 
-GROUPS: dict[str, Callable[[ExperimentRuns], Named]] = {
+BY_GROUP: dict[str, Callable[[ExperimentRuns], Named]] = {
     group.__name__: group
     for group in (
         *(throughput, ratio, jfi, nru, stability, convergence, peak, cwnd, growth),
@@ -304,11 +304,11 @@ def measure(trace: Trace, paper_cfg: PaperConfig, experiment: str, of_self: pd.D
     for a measure that does not exist, missing weights, or samples that do not form a table of flows and times.
     """
     chosen = paper_cfg.experiments[experiment]
-    unknown = [name for name in chosen.measures if name not in GROUPS]
+    unknown = [name for name in chosen.measures if name not in BY_GROUP]
     if unknown:
         raise InputError(
             f"config/papers/{paper_cfg.paper}.yaml: experiments.{experiment}.measures: {unknown[0]!r} is unknown; "
-            f"known are {', '.join(GROUPS)}"
+            f"known are {', '.join(BY_GROUP)}"
         )
     window_s = tuple(chosen.window_s.value) if chosen.window_s else None
     make = partial(ExperimentRuns, config=paper_cfg, experiment=chosen, of_self=of_self)
@@ -316,7 +316,7 @@ def measure(trace: Trace, paper_cfg: PaperConfig, experiment: str, of_self: pd.D
     for runs in blocks(trace, window_s, make):
         about = runs.runs[["run_id", "replicate", *trace.grid]]
         for group in chosen.measures:
-            named = GROUPS[group](runs)
+            named = BY_GROUP[group](runs)
             missing = too_fine(group, (metric for metric, _ in named)) if runs.is_coarse else ()
             for metric, values in named:
                 known = np.full(np.shape(values), np.nan) if metric in missing else values

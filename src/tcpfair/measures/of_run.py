@@ -6,7 +6,7 @@ The same measures as `tcpfair.measures.measure`, without the tables around them,
 from __future__ import annotations
 
 from tcpfair.errors import InputError
-from tcpfair.measures.groups import GROUPS, ExperimentRuns, Named
+from tcpfair.measures.groups import BY_GROUP, ExperimentRuns, Named
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs.trace import Trace, empty
 
@@ -46,7 +46,7 @@ def row(trace: Trace, config: PaperConfig, experiment: str) -> dict[str, float]:
 def _values(group: str, runs: ExperimentRuns) -> Named:
     """A group's metrics; InputError for a parameter that is not given, and for fewer flows than it compares."""
     try:
-        return GROUPS[group](runs)
+        return BY_GROUP[group](runs)
     except KeyError as error:
         raise InputError(f"measures: {group}: reads a value that is not given, analysis.{error.args[0]}") from None
     except IndexError:

@@ -21,7 +21,7 @@ from tcpfair.validation.shipped import Shipped
 EXPLANATIONS = "explanations.yaml"
 # the code that compares and shows; tests/validation/test_workflow.py checks that it is complete
 CODE = (
-    *("units.py", "memory.py", "files", "papers", "runs", "metrics", "models", "measures", "sources", "verdicts"),
+    *("units.py", "machine.py", "files", "papers", "runs", "metrics", "models", "measures", "sources", "verdicts"),
     *("exhibits", "validation"),
 )
 

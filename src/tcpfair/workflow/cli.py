@@ -14,7 +14,7 @@ from pathlib import Path
 from tcpfair.errors import InputError, printable, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
-from tcpfair.memory import free_cores
+from tcpfair.machine import free_cores
 from tcpfair.workflow.full_disk import REMEDY
 
 # errors of the place that is written to, not of the program: full, over quota, no permission

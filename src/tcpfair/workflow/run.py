@@ -24,7 +24,7 @@ from tcpfair.errors import InputError, check_known
 from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
-from tcpfair.memory import free_cores
+from tcpfair.machine import free_cores
 from tcpfair.papers.papers import load_yaml, plain_yaml
 from tcpfair.runs import record, store
 from tcpfair.verdicts.certainty import verdict_text

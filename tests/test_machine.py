@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tcpfair.memory import available_bytes
+from tcpfair.machine import available_bytes
 
 
 @pytest.fixture
