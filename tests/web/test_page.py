@@ -42,6 +42,8 @@ def test_everything_is_in_it_in_order(static):
     assert sorted(order, key=made.index) == order
     assert not re.search(r"<script[^>]*\bsrc=|<link", made)
     assert made.count("</script>") == made.count("<script")
+    # only what starts the others runs when it is read
+    assert re.findall(r"<script[^>]*>", made)[-1] == "<script>" and made.count('type="text/plain"') == 3
 
 
 def test_blocks_come_out_as_they_went_in_and_always_in_the_same_bytes(static):

@@ -1,8 +1,8 @@
 """Builds the page, one self-contained HTML file, from ``static/lab.html`` and what it refers to.
 
 ``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
-replaced by the files' content, in their order. Module, schema and tours come before the first script, compressed, as text
-that is not executed.
+replaced by the files' content, in their order. Scripts are text, which ``static/start.js`` runs after the first painting. Module,
+schema and tours come before the first script, compressed, as text that is not executed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tcpfair.web.tours import tours
 
 STATIC = Path(__file__).parent / "static"
 _LINK = re.compile(r"""<link\b[^>]*\brel="stylesheet"[^>]*\bhref="(?P<name>[^":]+)"[^>]*>""")
-_SCRIPT = re.compile(r"""<script\b(?P<before>[^>]*?)\s+src="(?P<name>[^":]+)"(?P<after>[^>]*)>\s*</script>""")
+_SCRIPT = re.compile(r"""<script\b[^>]*?\s+src="(?P<name>[^":]+)"[^>]*>\s*</script>""")
 _OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?!data:|#)[^"]+"[^>]*>""")
 
 
@@ -46,6 +46,7 @@ def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
     if not first:
         raise InputError(f"{static / 'lab.html'}: has no <script> before which the engine could be placed")
     whole = head + packed + _SCRIPT.sub(lambda found: _script(found, static), first + rest)
+    whole += f"<script>\n{_read(STATIC / 'start.js')}</script>\n"
     outside = _OUTSIDE.search(re.sub(r"(?s)(<script\b[^>]*>).*?</script>", r"\1</script>", whole))
     if outside:
         raise InputError(f"{static / 'lab.html'}: {outside[0]} refers to something outside the page")
@@ -53,8 +54,8 @@ def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
 
 
 def _script(found: re.Match, static: Path) -> str:
-    name, attributes = found["name"], f"{found['before']}{found['after']}".rstrip()
-    return f'<script{attributes} data-name="{html.escape(name)}">\n{_closed(_read(static / name), "script")}</script>'
+    code = _closed(_read(static / found["name"]), "script")
+    return f'<script type="text/plain" data-name="{html.escape(found["name"])}">\n{code}</script>'
 
 
 def _read(path: Path) -> str:
