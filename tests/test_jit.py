@@ -8,10 +8,9 @@ import numba
 import numpy as np
 import pytest
 
-import tcpfair.jit
 from tcpfair import compiler
 from tcpfair.compiler import compiled, linked
-from tcpfair.jit import compile_ahead, jit, jit_beside, jit_cached, jit_inline, likely, part_of_another, unlikely
+from tcpfair.jit import jit, jit_beside, jit_inline, likely, part_of_another, unlikely
 from tests.commands import ROOT, succeed
 
 
@@ -262,49 +261,6 @@ def test_a_copy_holds_no_lock_or_pipe_of_its_process():
     os.close(reads)
     os.kill(copy._pid, signal.SIGKILL)
     assert copy.result() is None
-
-
-@pytest.mark.parametrize(("cores", "here"), [(2, 0), (1, 1)])
-def test_of_two_entry_points_one_is_compiled_in_a_copy_if_it_has_a_core(monkeypatch, tmp_path, cores, here):
-    monkeypatch.setattr(compiler, "free_cores", lambda: cores)
-    monkeypatch.setattr(tcpfair.jit, "folder", tmp_path)
-
-    @jit_cached
-    def less_one(x):
-        return x - 1
-
-    @jit_cached
-    def half(x):
-        return x / 2
-
-    compile_ahead(less_one, (4,), half, (3.0,))
-    assert (less_one.is_compiled, less_one.compilations, half.compilations) == (not here, 0, 1)
-    assert (less_one(4), half(3.0)) == (3, 1.5)
-    assert (less_one.compilations, half.compilations) == (here, 1)
-
-
-def test_an_entry_point_whose_copy_fails_is_compiled_here(monkeypatch, tmp_path):
-    monkeypatch.setattr(compiler, "free_cores", lambda: 2)
-    here, kept = os.getpid(), tcpfair.jit.keep
-
-    def keep(path, content):
-        if os.getpid() != here:
-            raise MemoryError
-        kept(path, content)
-
-    monkeypatch.setattr(tcpfair.jit, "folder", tmp_path)
-    monkeypatch.setattr(tcpfair.jit, "keep", keep)
-
-    @jit_cached
-    def more_two(x):
-        return x + 2
-
-    @jit_cached
-    def thrice(x):
-        return 3 * x
-
-    compile_ahead(more_two, (4,), thrice, (4,))
-    assert (more_two.compilations, more_two(4), more_two.compilations) == (0, 6, 1)
 
 
 def test_an_error_in_a_function_that_is_compiled_beside_is_told(monkeypatch):

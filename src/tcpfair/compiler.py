@@ -98,7 +98,7 @@ class Beside(_Part):
             args = number, flow, params
             if self._args is None:
                 self._args = args
-                self._copy = start_copy(self._compiled)
+                self._copy = _Copy(self._compiled) if _is_alone() else None
             return (types.none(*args), code) if args == self._args else None
 
         def code(context, builder, signature, args):
@@ -132,13 +132,12 @@ class Beside(_Part):
         return module.as_bitcode()
 
 
-def start_copy(work: Callable[[], bytes | None]) -> _Copy | None:
-    """A copy of this process that does ``work``, if there is a core for it and no other thread, which a copy would lack.
+def _is_alone() -> bool:
+    """Whether this process can safely be copied, having no other threads, and the copy has a core to run on.
 
     Libraries of macOS may fail in a copy.
     """
-    is_safe = sys.platform == "linux" and threading.active_count() == 1 and free_cores() > 1
-    return _Copy(work) if is_safe else None
+    return sys.platform == "linux" and threading.active_count() == 1 and free_cores() > 1
 
 
 _FILES = 2**16  # more than a process has open
@@ -147,7 +146,7 @@ _FILES = 2**16  # more than a process has open
 class _Copy:
     """A copy of this process that does ``work`` and ends."""
 
-    def __init__(self, work: Callable[[], bytes | None]) -> None:
+    def __init__(self, work: Callable[[], bytes]) -> None:
         self._reads, writes = os.pipe()
         with warnings.catch_warnings():  # Python 3.12 counts the threads of BLAS, which a copy does not use
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -159,7 +158,7 @@ class _Copy:
                 os.closerange(0, writes)
                 os.closerange(writes + 1, _FILES)
                 with os.fdopen(writes, "wb") as out:
-                    out.write(work() or b"")
+                    out.write(work())
                 status = 0
             finally:
                 os._exit(status)

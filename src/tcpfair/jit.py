@@ -222,17 +222,10 @@ class Entry:
         self._linked: dict[tuple, _Linked] = {}
 
     def __call__(self, *args: Any) -> Any:
-        return self._of(args)(args)
-
-    def compile(self, args: tuple) -> None:
-        """Compile for arguments of these types, without a call."""
-        self._of(args)
-
-    def _of(self, args: tuple) -> _Linked:
         kinds = tuple(map(_kind, args))
         if kinds not in self._linked:
             self._linked[kinds] = _Linked(self._found(kinds) or self._compiled(kinds, args))
-        return self._linked[kinds]
+        return self._linked[kinds](args)
 
     @property
     def is_compiled(self) -> bool:
@@ -265,16 +258,6 @@ class Entry:
         for path in sorted(source.parent.glob("*.py")):
             sha.update(path.name.encode() + path.read_bytes())
         return f"{source.stem}.{self.py_func.__qualname__}-{sha.hexdigest()[:16]}"
-
-
-def compile_ahead(one: Callable, args: tuple, other: Callable, others: tuple) -> None:
-    """Compile ``other`` for arguments of these types, and ``one`` meanwhile in a second process, which keeps it, if there is a
-    core for that. Otherwise ``one`` is compiled at its first call."""
-    if isinstance(one, Entry) and isinstance(other, Entry) and not one.is_compiled:
-        copy = importlib.import_module("tcpfair.compiler").start_copy(lambda: one.compile(args))
-        other.compile(others)
-        if copy:
-            copy.result()
 
 
 class Inner:

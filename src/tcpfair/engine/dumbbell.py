@@ -32,7 +32,6 @@ from tcpfair.engine.state import (
 from tcpfair.engine.traffic import ACTIVE, DELIVERED, RECEIVED, arrivals_of, make_pool, with_slots
 from tcpfair.engine.tree import leaves_for
 from tcpfair.errors import InputError, ShortageError
-from tcpfair.jit import compile_ahead
 from tcpfair.machine import available_bytes as memory_bytes
 from tcpfair.units import bdp_pkts
 
@@ -93,11 +92,7 @@ class Simulation:
         source_ends, source_states, source_params = _records(short_flows)
         self._ends, self._states, self._params = _records(scenario.flows)
         longest_rtt_s = float(self.arrivals["rtt_s"].max()) if len(self.arrivals) else 0.0
-        self._blocks = {name: np.zeros(0, dtype) for name, dtype in _BLOCK_TYPES.items()}
-        self._log = np.zeros(_LOG_ROWS if self._logs else 0, EVENT)
-        self._keys, self._winners = np.full(2, NEVER), np.zeros(2, np.uint64)
-        self._pool = make_pool(self.arrivals, source_ends, source_states, source_params)
-        given = (
+        set_up(
             _given(scenario, seed),
             _given_flows(scenario.flows),
             _given_flows(short_flows),
@@ -108,15 +103,17 @@ class Simulation:
             source_ends,
             source_states,
         )
-        self._out = np.zeros((5, samples, n))
-        self._link_out = np.zeros((len(self.links), 5, samples))
-        self._web_out = np.zeros((2, 3, samples))
-        compile_ahead(set_up, given, simulate, self._arguments(0.0))
-        set_up(*given)
+        self._blocks = {name: np.zeros(0, dtype) for name, dtype in _BLOCK_TYPES.items()}
+        self._log = np.zeros(_LOG_ROWS if self._logs else 0, EVENT)
+        self._keys, self._winners = np.full(2, NEVER), np.zeros(2, np.uint64)
+        self._pool = make_pool(self.arrivals, source_ends, source_states, source_params)
         if len(self.arrivals):
             self._add_slots(_POOL_SLOTS)
         self._fit_tree()
         self._make_room()
+        self._out = np.zeros((5, samples, n))
+        self._link_out = np.zeros((len(self.links), 5, samples))
+        self._web_out = np.zeros((2, 3, samples))
 
     @property
     def sampled_s(self) -> float:
@@ -126,30 +123,27 @@ class Simulation:
     def advance(self, until_s: float) -> None:
         """Continue the simulation to ``until_s``, at most to the end."""
         while True:
-            status = simulate(*self._arguments(until_s))
+            status = simulate(
+                self.links,
+                self._ends,
+                self._states,
+                self._params,
+                *(self._blocks[name] for name in ("ring", "acks", "lost", "got", "access")),
+                self._log,
+                self._keys,
+                self._winners,
+                self._pool,
+                self._out,
+                self._link_out,
+                self._web_out,
+                float(until_s),
+            )
             if status == REACHED:
                 return
             if status == WANTS_SLOTS:
                 self._add_slots(len(self._ends))
                 self._fit_tree()
             self._make_room()
-
-    def _arguments(self, until_s: float) -> tuple:
-        return (
-            self.links,
-            self._ends,
-            self._states,
-            self._params,
-            *(self._blocks[name] for name in ("ring", "acks", "lost", "got", "access")),
-            self._log,
-            self._keys,
-            self._winners,
-            self._pool,
-            self._out,
-            self._link_out,
-            self._web_out,
-            float(until_s),
-        )
 
     def result(self) -> DumbbellResult:
         """The results so far."""
