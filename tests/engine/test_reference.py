@@ -44,6 +44,36 @@ def test_ccid2_of_linux_6_asks_for_acks(rtt_s, loss_rate):
     assert slow.timeouts[0] or not loss_rate
 
 
+@pytest.mark.parametrize("loss_rate, ack_every", [(0.0, 2), (0.01, 2), (0.0, 1)])
+def test_linux_6_acknowledges_each_packet_while_its_window_grows(loss_rate, ack_every):
+    """A byte_counting flow does not see it, so the second flow grows by ACKs."""
+    shared = {"ack_every": ack_every, "stack": "linux_6", "rwnd_pkts": 600.7}
+    flows = [forward(0.0503, byte_counting=True, **shared), forward(0.0803, start_s=2.0013, **shared)]
+    slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
+    assert all(slow.reductions)
+
+
+def test_the_window_grows_by_two_packets_for_each():
+    """65,535 bytes are 54.6 packets of 1200 bytes: 300 packets make it 654.6."""
+
+    def acks(rwnd_pkts: float, pkts: float) -> float:
+        """For a burst in slow start, which grows by a packet per ACK."""
+        flow = {
+            "rtt_s": 0.1,
+            "stack": "linux_6",
+            "ack_every": 2,
+            "rwnd_pkts": rwnd_pkts,
+            "iw_pkts": pkts,
+            "size_pkts": pkts,
+        }
+        link = {"capacity_bps": 100e6, "wire_bytes": 1200, "payload_bytes": 1100, "buffer_pkts": 1000}
+        return run(dumbbell(flow, **link)).cwnd_pkts[-1, 0] - pkts
+
+    assert [acks(rwnd_pkts, 20) for rwnd_pkts in (np.inf, 54.0, 654.7)] == [10, 10, 20]
+    # the 300th and those after it are acknowledged in pairs
+    assert [acks(654.7, pkts) for pkts in (299, 319)] == [299, 309]
+
+
 def test_rack_counts_the_packets_beyond_the_hole():
     """A retransmission that completes an earlier hole is none of the three that show a loss at once."""
     shared = {"ack_every": 2, "stack": "linux_6"}

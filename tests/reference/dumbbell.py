@@ -529,6 +529,7 @@ class Bottleneck:
     ):
         self.events = events
         self.service_s = BITS_PER_BYTE * wire_bytes / rate_bps
+        self.wire_bytes = wire_bytes
         self.ack_service_s = BITS_PER_BYTE * ack_bytes / rate_bps
         self.buffer_pkts = buffer_pkts
         self.chance = chance
@@ -700,6 +701,7 @@ class Receiver:
         self.early: set[int] = set()  # counted beyond a hole
         self.rcv_nxt = 0  # unreliable flows: one more than the newest
         self.ack_every = sender.spec.ack_every
+        self.quick_acks = self._quick_acks()
         self.out_of_order: set[int] = set()
         self.unacked = 0  # arrived since the last ACK, which is delayed
         self.unheard: list[Packet] = []  # arrived since the last ACK that was not dropped
@@ -711,6 +713,14 @@ class Receiver:
         self.delivered_pkts = 0
         self.last_arrival_s = 0.0  # of a packet that is already on its way
 
+    def _quick_acks(self) -> int:
+        """Packets of which each makes Linux 6's window grow by two, up to the flow's, and is acknowledged at once."""
+        spec = self.sender.spec
+        if spec.stack != "linux_6" or not self.sender.is_reliable or math.isinf(spec.rwnd_pkts):
+            return 0
+        first_pkts = 65_535 / self.sender.access.bottleneck.wire_bytes
+        return max(math.floor((spec.rwnd_pkts - first_pkts) / 2), 0)
+
     def arrive(self, packet: Packet) -> None:
         spec = self.sender.spec
         self.sender.arriving -= 1
@@ -721,6 +731,9 @@ class Receiver:
             self.duplicates += 1
             self._acknowledge()
             return
+        if self.quick_acks > 0:
+            self.quick_acks -= 1
+            self.ack_every = 1 if self.quick_acks else packet.asked_ratio
         meets_no_hole = packet.seq == self.rcv_nxt and not self.out_of_order
         self._accept(packet.seq)
         self.unacked += 1
@@ -803,6 +816,7 @@ class Sender:
         self.spec = spec
         self.access = access
         self.forced_drops = forced_drops
+        self.is_reliable = spec.reliable and not is_ccid2
         self.receiver = Receiver(events, self, ack_link)
         texts = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
         is_linux_6 = spec.stack == "linux_6"
@@ -810,7 +824,6 @@ class Sender:
         if is_ccid2 and is_linux_6:
             named = WholeCcid2()
         self.cc: CongestionControl = named if isinstance(spec.cc, str) else spec.cc
-        self.is_reliable = spec.reliable and not is_ccid2
         self.window = WindowState(
             cwnd_pkts=float(spec.iw_pkts),
             ssthresh_pkts=spec.initial_ssthresh_pkts,

@@ -2,8 +2,9 @@
 
 Sources: Liu, Basar and Srikant, VALUETOOLS 2006 (alpha = f1(da) and beta = f2(da) of the mean queueing delay da of a
 round, dm being the largest); constants and the exact steps from Linux 2.6.22 (net/ipv4/tcp_illinois.c): RTTs in whole
-microseconds, without those of recovery (there: of ACKs for retransmitted packets), Reno's alpha and beta below
-``win_thresh`` and after a timeout, delayed-ACK compensation (growth counts acknowledged packets).
+microseconds, without those of recovery (there: of ACKs for retransmitted packets; Linux 6 also measures SACKed packets,
+tcp_clean_rtx_queue), Reno's alpha and beta below ``win_thresh`` and after a timeout, delayed-ACK compensation (growth counts
+acknowledged packets).
 
 ``linux_2_6_22 = 1`` keeps a bug of that kernel, fixed later: a loss reduces the window to beta instead of by beta. With
 full queues beta is 1/2 and the bug has no effect; a loss without queueing leaves an eighth. 0 is the paper's decrease.
@@ -34,6 +35,7 @@ STATE = (
     "max_rtt_us",
     "sum_rtt_us",  # of this round
     "samples",
+    "round_start",  # s
     "rounds_low",  # rounds of low delay
     "was_above",  # 1: the delay has not been low for theta rounds
     "recovering",  # 1 from a loss to the first ACK that may open the window
@@ -47,8 +49,9 @@ def on_every_ack(f, p):
     if f.alpha == 0.0:
         f.alpha = p.alpha_max
         f.beta = p.beta_max
+    if f.base_rtt_us == 0.0:  # a timeout may precede the first ACK
         f.base_rtt_us = rtt_us
-    if f.recovering != 0.0:
+    if f.recovering != 0.0 and f.whole != LINUX_6:
         return
     f.base_rtt_us = min(f.base_rtt_us, rtt_us)
     f.max_rtt_us = max(f.max_rtt_us, rtt_us)
@@ -91,10 +94,18 @@ def update_beta(f, p, da, dm):
 def forget_round(f):
     f.sum_rtt_us = 0.0
     f.samples = 0.0
+    f.round_start = f.now
 
 
 @jit
 def on_round(f, p):
+    if f.whole != LINUX_6:
+        update(f, p)
+
+
+@jit
+def update(f, p):
+    """alpha and beta, at the end of a round."""
     if f.cwnd < p.win_thresh:
         f.alpha = 1.0
         f.beta = p.beta_max
@@ -109,6 +120,9 @@ def on_round(f, p):
 @jit
 def on_ack(f, p):
     f.recovering = 0.0
+    # in Linux 6 (tcp_illinois_cong_avoid) a round ends at an ACK that may open the window, so the first after a recovery ends one
+    if f.whole == LINUX_6 and f.now - f.rtt >= f.round_start:
+        update(f, p)
     if slow_start(f):
         return
     if f.whole == TEXT:

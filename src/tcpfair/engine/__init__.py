@@ -57,9 +57,10 @@ RACK and its timer              in      4.4 and later                   ``stack:
                                                                         and its retransmission is one packet more in the path:
                                                                         at windows of ten packets a second reduction follows
                                                                         one in eight; before, three later arrivals prove a loss
-quick ACKs at the start         out     2.4 and later                   up to 16 packets acknowledged one by one, and all while
-                                                                        the receive window grows (tcp_grow_window): a faster
-                                                                        first slow start; ``ack_every: 1`` is the other extreme
+quick ACKs at the start         part    2.4 and later                   ``stack: linux_6`` with ``rwnd_pkts``: all packets, while
+                                                                        the window grows to it from 64 KiB (tcp_grow_window),
+                                                                        so modules that count ACKs grow faster at first; out:
+                                                                        the first 16 packets, and 16 after a loss
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
 Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts

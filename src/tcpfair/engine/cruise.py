@@ -23,7 +23,7 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 def may_cruise(e, f, link):
     """Whether the sender has detected no loss, the receiver has no hole, and no ACK is pending."""
     trouble = e.in_recovery | e.after_timeout | e.lost_out | (e.shown - e.resend) | e.holds | e.out_of_order | e.unacked
-    special = (1 - e.reliable) | link.special
+    special = (1 - e.reliable) | link.special | e.quick_acks
     return (trouble | special) == 0 and f.srtt > 0.0 and (f.cwnd <= e.rwnd or e.stack != NS2)
 
 

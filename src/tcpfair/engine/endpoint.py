@@ -79,6 +79,9 @@ def receive(links, e, ring, got):
         if slot.seq >= e.asked_seq:
             e.ack_every = e.asked_ratio
         return e.unacked >= e.ack_every
+    if unlikely(e.quick_acks > 0):
+        e.quick_acks -= 1
+        e.ack_every = 1 if e.quick_acks > 0 else e.asked_ratio
     holes = e.out_of_order > 0
     if likely(slot.seq == e.rx_nxt):
         e.rx_nxt += 1

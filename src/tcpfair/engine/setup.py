@@ -19,6 +19,7 @@ from tcpfair.units import service_time_s
 UNLIMITED = 1 << 60
 _RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not reach it
 _NS2_SPAN = 1 << 21  # in ns-2 no window limits data out of order: four minutes at 100 Mb/s
+_FIRST_WINDOW_BYTES, _GROWTH_PER_PACKET = 65_535.0, 2.0  # of the receiver's window (Linux 6.1: tcp_grow_window)
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _service_s = jit(service_time_s)
 
@@ -136,6 +137,13 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting
     e.ack_every = 2 if as_ns2 and flow.reliable == 0 else flow.ack_every  # the Ack Ratio of DCCP/TCPlike
     e.asked_ratio, e.asked_seq, e.reduced_tick = e.ack_every, -1, -1
+    e.quick_acks = 0
+    if flow.stack == LINUX_6 and flow.reliable == 1 and rwnd_pkts < UNLIMITED:
+        # tcp_grow_window: each packet that makes the window grow is acknowledged at once
+        grows_pkts = max(rwnd_pkts - _FIRST_WINDOW_BYTES / given.wire_bytes, 0.0)
+        e.quick_acks = np.int64(grows_pkts / _GROWTH_PER_PACKET)
+        if e.quick_acks > 0:
+            e.ack_every = 1
     e.size = np.int64(min(flow.size_pkts, float(UNLIMITED)))
     e.rwnd = min(rwnd_pkts, float(UNLIMITED))
     e.span = min(UNLIMITED if as_ns2 else np.int64(e.rwnd), e.got_room) if e.reliable == 1 else UNLIMITED

@@ -64,8 +64,8 @@ class Flow(Frozen):
     stack: Literal["text", "linux", "linux_6", "ns2"] = Field(
         default="text",
         description="window arithmetic: text = real numbers, as in papers and RFCs; linux = whole packets, as in the"
-        " modules of Linux 2.6.22; linux_6 = with slow start, counting and detection of losses of Linux 6; ns2 = these modules as"
-        " ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
+        " modules of Linux 2.6.22; linux_6 = with slow start, counting, detection of losses and the growing receiver window of"
+        " Linux 6; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,

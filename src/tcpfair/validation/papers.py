@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -66,6 +66,12 @@ class Scaled:
 
     def specs(self, reading: str, experiment: str) -> list[RunSpec]:
         """The engine's runs of an experiment."""
+        runs = self._runs(reading, experiment)
+        if reading != AS_KERNEL:
+            return runs
+        return [replace(spec, scenario=simulator(GUEST).of_engine(spec.scenario)) for spec in runs]
+
+    def _runs(self, reading: str, experiment: str) -> list[RunSpec]:
         config, name = self.readings[reading], self.plan.experiments[experiment]
         renamed = config.model_copy(update={"experiments": {name: config.experiments[experiment]}})
         return run_specs(renamed, name)
@@ -73,7 +79,7 @@ class Scaled:
     def guest_specs(self, experiment: str) -> list[RunSpec]:
         """The guest's runs of an experiment, the first of the engine's."""
         chosen = Selection(self.plan.guest_runs.value)
-        return [spec for spec in self.specs(AS_KERNEL, experiment) if chosen.wants(experiment, spec)]
+        return [spec for spec in self._runs(AS_KERNEL, experiment) if chosen.wants(experiment, spec)]
 
 
 def config_file(layout: Layout) -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from tcpfair.errors import InputError, check_known
 from tcpfair.files.layout import Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
-from tcpfair.papers.scenario import make_scenario
+from tcpfair.papers.scenario import Scenario, make_scenario
 from tcpfair.runs.outputs import part
+from tcpfair.sources import simulator
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import DUMBBELL, MEASURES
 
@@ -31,13 +33,13 @@ Window = tuple[float, float]
 @dataclass(frozen=True)
 class Selection:
     """The runs that a simulator makes: replicates by pattern of experiment/algorithm (the last match counts), shortened to
-    ``duration_s``; the window in which they are measured, if not that of the experiment; and fields of every flow only for
-    this simulator."""
+    ``duration_s``; the window in which they are measured, if not that of the experiment; and what changes a scenario for this
+    simulator only."""
 
     replicates: Mapping[str, int]
     duration_s: float | None = None
     window_s: Window | None = None
-    flow: Mapping[str, Any] = field(default_factory=dict)
+    own: Callable[[Scenario], Scenario] | None = None
 
     def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
         """The selected runs of an experiment. A shortened run is the beginning of the full one, with the same starts."""
@@ -58,10 +60,8 @@ class Selection:
         return bool(fitting) and spec.replicate < fitting[-1]
 
     def _fitted(self, spec: RunSpec) -> RunSpec:
-        if self.flow:
-            flows = [{**flow.model_dump(), **self.flow} for flow in spec.scenario.flows]
-            told = make_scenario({**spec.scenario.model_dump(), "flows": flows}, "config/validation.yaml: engine_flow")
-            spec = replace(spec, scenario=told)
+        if self.own:
+            spec = replace(spec, scenario=self.own(spec.scenario))
         if self.duration_s is None or self.duration_s >= spec.scenario.duration_s:
             return spec
         return replace(spec, scenario=spec.scenario.model_copy(update={"duration_s": self.duration_s}))
@@ -114,13 +114,21 @@ def whole(config: PaperConfig, backend: str) -> Selection:
     """The runs of a simulator for the comparison; the engine makes all."""
     if backend == ENGINE:
         most = max(int(e.runs.value) for e in config.experiments.values())
-        return Selection({"*": most}, flow=config.analysis_or("engine_flow", {}))
+        flow = config.analysis_or("engine_flow", {})
+        own = simulator(GUEST).of_engine if GUEST in tools_of(config) else partial(_with_flow, flow) if flow else None
+        return Selection({"*": most}, own=own)
     window_s = config.analysis_or(f"{backend}_window_s")
     return Selection(
         config.analysis_value(f"{backend}_runs"),
         config.analysis_or(f"{backend}_duration_s"),
         tuple(window_s) if window_s else None,
     )
+
+
+def _with_flow(flow: Mapping[str, Any], scenario: Scenario) -> Scenario:
+    """A scenario whose flows all have some fields."""
+    flows = [{**own.model_dump(), **flow} for own in scenario.flows]
+    return make_scenario({**scenario.model_dump(), "flows": flows}, "config/validation.yaml: engine_flow")
 
 
 def stack_of(config: PaperConfig) -> str:

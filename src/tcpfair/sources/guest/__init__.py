@@ -8,6 +8,7 @@ are TCP sockets, or DCCP sockets with CCID 2. The kernel seeds its random number
 
 Where the guest differs from the engine, whatever the scenario:
 
+* sockets have a buffer, and so a receiver window: `of_engine` gives it to the engine's flows;
 * the kernel has its own stack: ``stack``, ``byte_counting``, ``reduction`` and ``rto`` describe the engine's flows and have no
   effect here. Delayed ACKs are Linux's: quick ACKs at first, then ``delack_s`` at least;
 * ``ack_every: 1`` is the route's ``quickack``; a DCCP flow's Ack Ratio is CCID 2's own;
@@ -86,10 +87,12 @@ _POLL_S = 0.005
 _DELACK_S = 0.04  # TCP_DELACK_MIN
 _NEVER = 1e9  # s and bytes, where a flow has no end
 _DEEP_PKTS = 100_000
-# A socket's buffer in units of the bandwidth-delay product and the queue. A factor of 2 is a fact of Linux: its bookkeeping takes
-# half of a buffer (tcp_adv_win_scale is 1, Documentation/networking/ip-sysctl.rst of Linux 6.1). The other factor of 4 is an
-# assumption, so that slow start, which may send twice what the path holds, is never limited.
-_SOCKET_WINDOWS = 8
+# A socket's buffer in units of its window. A fact of Linux: its bookkeeping takes half of a buffer (tcp_adv_win_scale is 1,
+# Documentation/networking/ip-sysctl.rst of Linux 6.1).
+_BUFFER_PER_WINDOW = 2
+# In units of the bandwidth-delay product and the queue. The factor of 4 is an assumption, so that slow start, which may send
+# twice what the path holds, is never limited.
+_SOCKET_WINDOWS = 4 * _BUFFER_PER_WINDOW
 _LEAST_SOCKET_BYTES = 131_072  # the default of tcp_rmem
 _ORDER_BPS = 10**10  # netem keeps packets in order when it has a rate
 _QEMU = (
@@ -201,12 +204,25 @@ def _sysctls(scenario: Scenario) -> list[str]:
 
     Not more: the receiver acknowledges every packet while its window grows to the size of its buffer (tcp_grow_window).
     """
-    window_bytes = max(flow.rtt_s for flow in scenario.flows) * scenario.capacity_bps / 8
-    window_bytes += scenario.buffer_pkts * scenario.wire_bytes
-    size = max(round(_SOCKET_WINDOWS * window_bytes), _LEAST_SOCKET_BYTES)
+    size = _socket_bytes(scenario)
     sizes = f"4096 {size} {size}"
     values = {"tcp_rmem": sizes, "tcp_wmem": sizes, "tcp_slow_start_after_idle": 0, "tcp_no_metrics_save": 1}
     return [f"write /proc/sys/net/ipv4/{name} {value}" for name, value in values.items()]
+
+
+def _socket_bytes(scenario: Scenario) -> int:
+    window_bytes = max(flow.rtt_s for flow in scenario.flows) * scenario.capacity_bps / 8
+    window_bytes += scenario.buffer_pkts * scenario.wire_bytes
+    return max(round(_SOCKET_WINDOWS * window_bytes), _LEAST_SOCKET_BYTES)
+
+
+def of_engine(scenario: Scenario) -> Scenario:
+    """The scenario as the engine simulates it: TCP flows have the receiver window of the guest's sockets."""
+    rwnd_pkts = _socket_bytes(scenario) / _BUFFER_PER_WINDOW / scenario.payload_bytes
+    flows = [
+        each if each.cc == "ccid2" else each.model_copy(update={"rwnd_pkts": rwnd_pkts}) for each in scenario.flows
+    ]
+    return scenario.model_copy(update={"flows": tuple(flows)})
 
 
 def _module_parameters(flow: Flow) -> list[tuple[str, int]]:
