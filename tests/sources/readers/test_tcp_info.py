@@ -80,6 +80,10 @@ EVENTS = {
     "an unknown algorithm has its largest polled window": (
         [(0, 90, 50, 0), (0, 100, 50, 0), (3, 95, 80, 1), (0, 80, 80, 1)], "bbr", [("loss", 100, 80), ("recovery_end", 95, 80)],
     ),
+    "a recovery, which begins at the window before, is no growth": (
+        [(0, 100, 60, 0), (3, 95, 50, 1), (0, 50, 50, 1), (0, 60, 50, 1), (3, 58, 30, 2), (0, 30, 30, 2)], "illinois",
+        [("loss", 100, 50), ("recovery_end", 95, 50), ("loss", 60, 30), ("recovery_end", 58, 30)],
+    ),
     "no loss": ([(0, 10, 2**31 - 1, 0), (0, 20, 2**31 - 1, 0)], "reno", []),
 }  # fmt: skip
 
