@@ -49,6 +49,7 @@ def on_every_ack(f, p):
     if f.alpha == 0.0:
         f.alpha = p.alpha_max
         f.beta = p.beta_max
+    if f.base_rtt_us == 0.0:  # a timeout may precede the first ACK
         f.base_rtt_us = rtt_us
     if f.recovering != 0.0 and f.whole != LINUX_6:
         return
