@@ -65,6 +65,14 @@ def test_an_ack_for_each_packet_and_random_losses_are_asked_of_the_flow_alone():
     assert "loss" not in guest.script(scenario())
 
 
+def test_the_engines_flows_have_the_window_of_the_guests_sockets():
+    given = scenario({"cc": "reno", "rtt_s": 0.4}, {"cc": "ccid2"})
+    # 0.4 s at 2 Mb/s are 100,000 bytes, and seven packets 10,598: four of them, of twice the buffer
+    assert "write /proc/sys/net/ipv4/tcp_rmem 4096 884784 884784\n" in guest.script(given)
+    assert [flow.rwnd_pkts for flow in guest.of_engine(given).flows] == [442_392 / 1448, math.inf]
+    assert guest.of_engine(given).model_copy(update={"flows": given.flows}) == given
+
+
 def test_parameters_of_modules_are_written_in_their_units():
     text = guest.script(scenario({"cc": "bic", "params": {"beta": 0.2, "low_window": 20}}))
     assert "write /sys/module/tcp_bic/parameters/beta 819\n" in text

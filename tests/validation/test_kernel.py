@@ -19,7 +19,7 @@ from tcpfair.runs import trace
 from tcpfair.sources import guest
 from tcpfair.sources.readers.polls import losses
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
-from tcpfair.validation import agreement, comparison, recordings, shipped
+from tcpfair.validation import agreement, comparison, papers, recordings, shipped
 from tcpfair.validation.scenarios import ENGINE, GUEST, KERNEL, TESTBED, TOOLS, WHOLE, label_of, load, tools_of, whole
 from tests.validation.fake_simulators import make_checkout
 
@@ -135,6 +135,16 @@ def test_the_kernel_has_scenarios_of_its_own():
     assert tools_of(CONFIG) == (TESTBED,)
     assert tools_of(load(LAYOUT.guest_config)) == (GUEST,)
     assert tools_of(load(LAYOUT.validation_config)) == TOOLS
+
+
+def test_only_the_engine_is_given_the_window_of_the_guests_sockets():
+    config = load(LAYOUT.guest_config)
+    scaled = papers.plans(LAYOUT)["kozu2014"]
+    for of_engine, of_guest in (
+        (whole(config, backend).specs(config, "alone") for backend in (ENGINE, GUEST)),
+        (scaled.specs(papers.AS_KERNEL, "rtt_sweep"), scaled.guest_specs("rtt_sweep")),
+    ):
+        assert of_engine[0].scenario.flows[0].rwnd_pkts < np.inf == of_guest[0].scenario.flows[0].rwnd_pkts
 
 
 def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
