@@ -4,8 +4,9 @@ A reader puts its polls into a `PollStore`, one table of bounded size. `candidat
 data, `observed` omits those that are not flows.
 
 A poll shows a loss only afterwards, so a loss has the time of the first poll that shows it. For Reno and CUBIC the
-window at the loss follows from ssthresh by Linux's own rule. For others it is the largest polled window outside recovery,
-which can miss the peak of slow start by half. An ssthresh that changes without retransmission is not a loss: HyStart leaves slow start.
+window at the loss follows from ssthresh by Linux's own rule. For others it is the largest polled window outside
+recovery, which can miss the peak of slow start by half. An ssthresh that changes without retransmission is not a
+loss: HyStart leaves slow start.
 
 ssthresh is an integer, so two windows can have the same one. If it is then ambiguous whether CUBIC's fast convergence
 acted (a loss at its last W_max or one packet below), the windows of the next epoch decide. If they cannot, W_max and K
@@ -92,7 +93,9 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
     """
     cc = polls["cc"].iloc[0]
     cwnd_pkts, ssthresh_pkts = polls["cwnd"].to_numpy(), polls["ssthresh"].to_numpy()
-    grown_pkts = np.where(polls["ca_state"].to_numpy() < CA_RECOVERY, cwnd_pkts, 0)  # a recovery begins with the window before it
+    grown_pkts = np.where(
+        polls["ca_state"].to_numpy() < CA_RECOVERY, cwnd_pkts, 0
+    )  # a recovery begins with the window before it
     lost, timed_out, recovered = _transitions(polls)
     rows: list[tuple] = []
     cut: list[int] = []  # of each row the poll of a loss or timeout, -1 for other events
