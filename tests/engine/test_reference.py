@@ -46,7 +46,7 @@ def test_ccid2_of_linux_6_asks_for_acks(rtt_s, loss_rate):
 
 @pytest.mark.parametrize("loss_rate, ack_every", [(0.0, 2), (0.01, 2), (0.0, 1)])
 def test_linux_6_acknowledges_each_packet_while_its_window_grows(loss_rate, ack_every):
-    """A byte_counting flow does not see it, so the second flow grows by ACKs."""
+    """The growth of a flow with byte_counting does not depend on the number of ACKs; the other flow counts them."""
     shared = {"ack_every": ack_every, "stack": "linux_6", "rwnd_pkts": 600.7}
     flows = [forward(0.0503, byte_counting=True, **shared), forward(0.0803, start_s=2.0013, **shared)]
     slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
