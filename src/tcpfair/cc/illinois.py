@@ -120,8 +120,8 @@ def update(f, p):
 @jit
 def on_ack(f, p):
     f.recovering = 0.0
-    # tcp_illinois_cong_avoid: a round ends at an ACK that may open the window, so the first after a recovery ends one. In 2.6.22,
-    # too, but its runs here have the engine's rounds, which go on in a recovery.
+    # tcp_illinois_cong_avoid: a round ends at an ACK that may open the window, also at the first after a recovery. In 2.6.22,
+    # too; its runs here have the rounds of the engine, which continue in a recovery.
     if f.whole == LINUX_6 and f.now - f.rtt >= f.round_start:
         update(f, p)
     if slow_start(f):
