@@ -74,6 +74,38 @@ def test_the_window_grows_by_two_packets_for_each():
     assert [acks(654.7, pkts) for pkts in (299, 319)] == [299, 309]
 
 
+@pytest.mark.parametrize("stack", ["text", "linux", "linux_6"])
+@pytest.mark.parametrize("loss_rate, quick_acks_pkts", [(0.0, 16), (0.02, 16), (0.02, 1)])
+def test_packets_after_one_out_of_order_are_acknowledged_one_by_one(stack, loss_rate, quick_acks_pkts):
+    shared = {"ack_every": 2, "stack": stack, "quick_acks_pkts": quick_acks_pkts, "rwnd_pkts": 90.0}
+    flows = [forward(0.0503, **shared), forward(0.0803, start_s=2.0013, reduction="rate_halving", **shared)]
+    slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
+    assert all(slow.reductions)
+
+
+def test_the_first_quick_ack_is_that_of_the_packet_out_of_order():
+    """One packet of a burst is lost. Of 16 quick ACKs the first is that of the last packet out of order and the second that of
+    the retransmission; the other 14 packets would have had 7."""
+    flow = {"rtt_s": 0.1, "ack_every": 2, "iw_pkts": 10, "size_pkts": 120, "recovery": "sack", "delack_s": 10.0}
+    link = {
+        "capacity_bps": 10e6,
+        "wire_bytes": 1250,
+        "payload_bytes": 1200,
+        "buffer_pkts": 8.5,
+        "duration_s": 5,
+        "sample_s": 1,
+    }
+
+    def acks(quick_acks_pkts: int) -> int:
+        found = run(
+            dumbbell({**flow, "quick_acks_pkts": quick_acks_pkts}, **link, reverse_bps=1e9, reverse_buffer_pkts=99)
+        )
+        assert found.link_dropped_pkts[0, -1] == 1 and found.delivered_pkts[-1, 0] == 120
+        return int(found.link_acks[1, -1])
+
+    assert [acks(pkts) - acks(0) for pkts in (1, 2, 4, 16)] == [0, 0, 1, 7]
+
+
 def test_rack_counts_the_packets_beyond_the_hole():
     """A retransmission that completes an earlier hole is none of the three that show a loss at once."""
     shared = {"ack_every": 2, "stack": "linux_6"}

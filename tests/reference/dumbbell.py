@@ -224,6 +224,7 @@ class FlowSpec:
     initial_ssthresh_pkts: float = math.inf
     ack_every: int = 1
     delack_s: float = 0.04
+    quick_acks_pkts: int = 0  # acknowledged one by one after a packet out of order
     byte_counting: bool = False
     recovery: str = "sack"  # or 'newreno', 'reno'
     reduction: str = "immediate"  # or 'prr', 'rate_halving'
@@ -734,6 +735,8 @@ class Receiver:
         if self.quick_acks > 0:
             self.quick_acks -= 1
             self.ack_every = 1 if self.quick_acks else packet.asked_ratio
+        if packet.seq != self.rcv_nxt and self.sender.is_reliable:
+            self.quick_acks = max(self.quick_acks, spec.quick_acks_pkts)
         meets_no_hole = packet.seq == self.rcv_nxt and not self.out_of_order
         self._accept(packet.seq)
         self.unacked += 1

@@ -57,10 +57,12 @@ RACK and its timer              in      4.4 and later                   ``stack:
                                                                         and its retransmission is one packet more in the path:
                                                                         at windows of ten packets a second reduction follows
                                                                         one in eight; before, three later arrivals prove a loss
-quick ACKs at the start         part    2.4 and later                   ``stack: linux_6`` with ``rwnd_pkts``: all packets, while
-                                                                        the window grows to it from 64 KiB (tcp_grow_window),
-                                                                        so modules that count ACKs grow faster at first; out:
-                                                                        the first 16 packets, and 16 after a loss
+quick ACKs while the window     in      2.4 and later                   ``stack: linux_6`` with ``rwnd_pkts``: all packets, while
+grows                                                                   the window grows to it from 64 KiB (tcp_grow_window),
+                                                                        so modules that count ACKs grow faster at first
+quick ACKs after a packet out   in      2.4 to 4.17                     ``quick_acks_pkts: 16`` (tcp_enter_quickack_mode); at
+of order                                                                windows of seven packets a fifth more throughput
+quick ACKs at the start         out     2.4 and later                   the first 16 packets at most
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
 Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts

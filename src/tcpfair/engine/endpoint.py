@@ -94,6 +94,9 @@ def receive(links, e, ring, got):
         got[place(e.got_first, slot.seq, e.got_mask)] = 1
         e.out_of_order += 1
         holes = True
+        if unlikely(e.quick_after_gap > 0):  # tcp_enter_quickack_mode; the ACK of this packet is the first
+            e.quick_acks = max(e.quick_acks, e.quick_after_gap)
+            e.ack_every = 1
     return holes or e.unacked >= e.ack_every
 
 

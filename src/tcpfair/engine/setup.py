@@ -61,6 +61,7 @@ GIVEN_FLOW = np.dtype(
         ("halving_floor", np.float64),
         ("whole", np.float64),  # TEXT for algorithms that are not Linux modules
         ("ack_every", np.int64),
+        ("quick_acks_pkts", np.int64),
         ("byte_counting", np.int64),
         ("direction", np.int64),
         ("recovery", np.int64),
@@ -137,7 +138,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting
     e.ack_every = 2 if as_ns2 and flow.reliable == 0 else flow.ack_every  # the Ack Ratio of DCCP/TCPlike
     e.asked_ratio, e.asked_seq, e.reduced_tick = e.ack_every, -1, -1
-    e.quick_acks = 0
+    e.quick_acks, e.quick_after_gap = 0, flow.quick_acks_pkts
     if flow.stack == LINUX_6 and flow.reliable == 1 and rwnd_pkts < UNLIMITED:
         # tcp_grow_window: each packet that makes the window grow is acknowledged at once
         grows_pkts = max(rwnd_pkts - _FIRST_WINDOW_BYTES / given.wire_bytes, 0.0)

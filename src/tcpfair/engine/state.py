@@ -107,7 +107,8 @@ ENDPOINT = np.dtype(
         ("out_of_order", np.int64),
         ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first triggers no ACK
         ("ack_every", np.int64),
-        ("quick_acks", np.int64),  # packets that the receiver acknowledges at once while its window grows
+        ("quick_acks", np.int64),  # packets that the receiver still acknowledges at once, one more than that
+        ("quick_after_gap", np.int64),  # their number after a packet out of order
         ("reliable", np.int64),
         # Linux 6's CCID 2: the Ack Ratio that the sender requests, and the first packet with that request
         ("asked_ratio", np.int64),

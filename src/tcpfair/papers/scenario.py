@@ -55,6 +55,9 @@ class Flow(Frozen):
     initial_ssthresh_pkts: Positive = math.inf
     ack_every: Literal[1, 2] = 1
     delack_s: NonNegative = 0.04
+    quick_acks_pkts: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="packets acknowledged one by one after one out of order; Linux before 4.18: 16"
+    )
     byte_counting: bool = Field(default=False, description="grow per acknowledged packet (RFC 3465), not per ACK")
     recovery: Literal["sack", "newreno", "reno"] | None = Field(
         default=None, description="loss recovery; none = the one the algorithm is meant for"
