@@ -43,7 +43,10 @@ def test_the_script_states_link_flows_and_run():
 
 def test_ccid2_has_its_own_headers_and_a_longer_packet():
     lines = lines_for({"cc": "ccid2", "ack_every": 1})
-    assert lines[-3:-1] == ["link 10000000 40 14 0.0012 0.01 1540 7", "flow 0.05 ccid2 1464 1476 0.0 1000000000.0 1464000000000 0"]
+    assert lines[-3:-1] == [
+        "link 10000000 40 14 0.0012 0.01 1540 7",
+        "flow 0.05 ccid2 1464 1476 0.0 1000000000.0 1464000000000 0",
+    ]
 
 
 def test_what_the_guest_cannot_do_is_refused():
@@ -60,7 +63,16 @@ def test_plan_has_the_protocols_of_the_guest():
 
 @pytest.mark.skipif(not shutil.which("musl-gcc"), reason="musl-gcc is not installed")
 def test_the_program_compiles_without_warnings(tmp_path):
-    command = ["musl-gcc", "-O2", "-Wall", "-Wno-return-type", "-Werror", *compare.HEADERS, "-o", str(tmp_path / "agent")]
+    command = [
+        "musl-gcc",
+        "-O2",
+        "-Wall",
+        "-Wno-return-type",
+        "-Werror",
+        *compare.HEADERS,
+        "-o",
+        str(tmp_path / "agent"),
+    ]
     subprocess.run([*command, str(SCRIPTS / "linux_2_6_22" / "tun.c"), "-lm"], check=True)
 
 
@@ -76,5 +88,7 @@ def test_shipped_comparison_is_complete_and_documented():
     }
     judged = table[table["verdict"].isin([agreement.WITHIN, agreement.BEYOND, agreement.UNDECIDED])]
     counts = judged["verdict"].value_counts()
-    said = re.search(r"Of (\d+) rows with a threshold, (\d+) are within it", (SCRIPTS.parent / "docs/validation.md").read_text())
+    said = re.search(
+        r"Of (\d+) rows with a threshold, (\d+) are within it", (SCRIPTS.parent / "docs/validation.md").read_text()
+    )
     assert said and [int(x) for x in said.groups()] == [len(judged), counts[agreement.WITHIN]]

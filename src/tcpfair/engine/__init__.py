@@ -63,10 +63,12 @@ grows                                                                   the wind
 quick ACKs after a packet out   in      2.4 to 4.17                     ``quick_acks_pkts: 16`` (tcp_enter_quickack_mode); at
 of order                                                                windows of seven packets a fifth more throughput
 quick ACKs at the start         out     2.4 and later                   the first 16 packets at most
+RTT with the wait of a delayed  out     2.6.22, not 6.1                 from the first packet that an ACK covers, not the last:
+ACK                                                                     Vegas alone has 38 packets in place of 46
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
 Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts
-                                                                        grow with the window; before, a fixed ``ack_every``
+                                                                        grow with the window; in 2.6.22 it is 1: ``ack_every``
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms
                                                                         in place of 40 take 6 % of the window
 pacing                          out     with BBR or fq only             bursts of a window reach the access link
