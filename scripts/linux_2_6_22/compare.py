@@ -36,32 +36,13 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEPT = ROOT / "results" / "linux_2_6_22"
 TOOL = "linux_2_6_22"
-EXPERIMENTS = (*("alone", "small_windows", "loss_1_percent", "against_reno", "against_ccid2", "two_rtts", "fourteen"),)
+EXPERIMENTS = ("alone", "small_windows", "loss_1_percent", "against_reno", "against_ccid2", "two_rtts", "fourteen")
 KERNEL_RUNS = 3
 TX_QUEUE_PKTS = 64  # of a DCCP socket; the default of 5 is too few for a program that is not always awake
-QEMU = (
-    *("qemu-system-x86_64", "-machine", "pc,accel=tcg", "-cpu", "qemu64", "-smp", "1", "-m", "512", "-nodefaults"),
-    *(
-        "-display",
-        "none",
-        "-serial",
-        "stdio",
-        "-no-reboot",
-        "-icount",
-        "shift=2,sleep=off",
-        "-rtc",
-        "base=2026-01-01,clock=vm",
-    ),
-    *("-append", "console=ttyS0 quiet panic=-1 rdinit=/init"),
-)
-HEADERS = (
-    "-I",
-    str(Path(guest.__file__).parent),
-    "-idirafter",
-    "/usr/include",
-    "-idirafter",
-    "/usr/include/x86_64-linux-gnu",
-)
+OLD_MACHINE = ("-machine", "pc,accel=tcg")  # the last option counts
+COMMAND_LINE = "console=ttyS0 quiet panic=-1 rdinit=/init"
+HEADERS = ("-I", str(Path(guest.__file__).parent))
+HEADERS += ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu")
 
 
 def script(scenario: Scenario, seed: int) -> str:
@@ -104,7 +85,8 @@ def run(kernel: Path, agent: bytes, scenario: Scenario, seed: int) -> Result:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "root.cpio"
             root.write_bytes(image.archive({"init": agent, "scenario": text}))
-            command = [*QEMU, "-kernel", str(kernel), "-initrd", str(root)]
+            command = [image.tool("qemu-system-x86_64"), *guest._QEMU, *OLD_MACHINE]
+            command += ["-kernel", str(kernel), "-initrd", str(root), "-append", COMMAND_LINE]
             done = subprocess.run(command, capture_output=True, timeout=3600, check=False)
         write_whole(kept, done.stdout)
     return guest.result(scenario, kept.read_text(errors="replace"))
