@@ -17,6 +17,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +25,7 @@ import yaml
 
 from tcpfair import machine
 from tcpfair.engine.result import Result
+from tcpfair.errors import InputError
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
@@ -78,28 +80,32 @@ def _kernel_name(cc: str) -> str:
 
 
 def run(kernel: Path, agent: bytes, scenario: Scenario, seed: int) -> Result:
-    """One run on the kernel."""
+    """One run on the kernel. Raises InputError for a failed one, which is not kept."""
     text = script(scenario, seed).encode()
     kept = KEPT / f"{hashlib.sha256(kernel.read_bytes() + agent + text).hexdigest()[:16]}.txt"
-    if not kept.is_file():
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder) / "root.cpio"
-            root.write_bytes(image.archive({"init": agent, "scenario": text}))
-            command = [image.tool("qemu-system-x86_64"), *guest._QEMU, *OLD_MACHINE]
-            command += ["-kernel", str(kernel), "-initrd", str(root), "-append", COMMAND_LINE]
-            done = subprocess.run(command, capture_output=True, timeout=3600, check=False)
-        write_whole(kept, done.stdout)
-    return guest.result(scenario, kept.read_text(errors="replace"))
+    if kept.is_file():
+        return guest.result(scenario, kept.read_text(errors="replace"))
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "root.cpio"
+        root.write_bytes(image.archive({"init": agent, "scenario": text}))
+        command = [image.tool("qemu-system-x86_64"), *guest._QEMU, *OLD_MACHINE]
+        command += ["-kernel", str(kernel), "-initrd", str(root), "-append", COMMAND_LINE]
+        limit = partial(guest._limit_cpu, guest._estimate_run_s(scenario) * guest._PATIENCE)
+        done = subprocess.run(command, capture_output=True, preexec_fn=limit, check=False)
+    found = guest.result(scenario, done.stdout.decode(errors="replace"))
+    write_whole(kept, done.stdout)
+    return found
 
 
 def main(kernel: Path, patterns: list[str]) -> None:
-    """Run the kernel and the engine, and compare."""
+    """Run the kernel and the engine, and compare. Raises InputError for what is missing, and for a run that fails."""
+    if not kernel.is_file():
+        raise InputError(f"{kernel}: is no file; give the kernel's bzImage (docs/validation.md)")
     guest._KERNEL_CC["cubic"] = "cubic of 2.6.22"  # the reader of polls knows the rule of Linux 6 for "cubic"
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder) / "agent"
-        subprocess.run(
-            ["musl-gcc", "-O2", "-static", *HEADERS, "-o", str(agent), str(HERE / "tun.c"), "-lm"], check=True
-        )
+        command = ["musl-gcc", "-O2", "-static", *HEADERS, "-o", str(agent), str(HERE / "tun.c"), "-lm"]
+        image._call(command, "tun.c does not compile", HERE)
         program = agent.read_bytes()
         merged = Path(folder) / "plan.yaml"
         parts = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
@@ -142,4 +148,9 @@ def _compared(config: PaperConfig, name: str, specs: list, kernel: Path, agent: 
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    try:
+        main(Path(sys.argv[1]), sys.argv[2:])
+    except InputError as error:
+        sys.exit(f"error: {error}")

@@ -54,6 +54,19 @@ def test_what_the_guest_cannot_do_is_refused():
         lines_for({"recovery": "newreno"})
 
 
+def test_a_failed_run_is_said_in_one_line_and_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(compare, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(compare.image, "tool", lambda name: "false")
+    kernel = tmp_path / "bzImage"
+    kernel.write_bytes(b"none")
+    scenario = make_scenario({**SCENARIO, "flows": [FLOW]}, "test")
+    with pytest.raises(InputError, match="the run failed"):
+        compare.run(kernel, b"agent", scenario, 1)
+    assert not list(tmp_path.glob("kept/*"))
+    with pytest.raises(InputError, match="is no file; give the kernel's bzImage"):
+        compare.main(tmp_path / "missing", [])
+
+
 def test_plan_has_the_protocols_of_the_guest():
     plan = yaml.safe_load((SCRIPTS / "linux_2_6_22" / "plan.yaml").read_text())
     config = scenarios.load(Layout(SCRIPTS.parent).guest_config)
