@@ -151,7 +151,6 @@ def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict],
             initial_ssthresh_pkts=draw.choice([4.0, 30.0, 1e6]),
             ack_every=draw.choice([1, 2]),
             delack_s=draw.uniform(0.01, 0.2),
-            quick_acks_pkts=draw.choice([0, 0, 1, 16]),
             byte_counting=draw.random() < 0.5,
             recovery=draw.choice(["sack", "sack", "newreno", "reno"]),
             reduction=draw.choice(["immediate", "prr", "rate_halving"]),
@@ -165,7 +164,9 @@ def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict],
         flows.append(flow)
     if with_stacks:
         for flow in flows:
-            flow["stack"] = draw.choice(["text", "linux", "linux_6"]) if flow["cc"] == "reno" else "text"
+            flow["stack"] = (
+                draw.choice(["text", "linux", "linux_2_6_22", "linux_6"]) if flow["cc"] == "reno" else "text"
+            )
             flow["rto"] = draw.choice([None, "rfc6298", "linux"])
     network = {
         "buffer_pkts": draw.uniform(1.1, 60),
@@ -179,6 +180,6 @@ def any_scenario(number: int, *, with_stacks: bool = False) -> tuple[list[dict],
         buffer_pkts = draw.choice([draw.uniform(0.3, 2.5), draw.uniform(0.3, 2.5), draw.uniform(2.5, 50)])
         network |= two_way(draw.uniform(1e6, 15e6), buffer_pkts, draw.choice([40.0, 52.0, 300.0]))
     for flow in flows:
-        if flow.get("stack") == "linux_6" and draw.random() < 0.5:
+        if flow.get("stack") in ("linux_2_6_22", "linux_6") and draw.random() < 0.5:
             flow["cc"] = "ccid2"
     return flows, network

@@ -7,7 +7,7 @@ import pytest
 
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
-from tests.engine.slow import agree, covering, forward
+from tests.engine.slow import agree, covering, forward, some_of
 from tests.reference.dumbbell import FlowSpec, simulate
 
 
@@ -74,13 +74,34 @@ def test_the_window_grows_by_two_packets_for_each():
     assert [acks(654.7, pkts) for pkts in (299, 319)] == [299, 309]
 
 
-@pytest.mark.parametrize("stack", ["text", "linux", "linux_6"])
-@pytest.mark.parametrize("loss_rate, quick_acks_pkts", [(0.0, 16), (0.02, 16), (0.02, 1)])
-def test_packets_after_one_out_of_order_are_acknowledged_one_by_one(stack, loss_rate, quick_acks_pkts):
-    shared = {"ack_every": 2, "stack": stack, "quick_acks_pkts": quick_acks_pkts, "rwnd_pkts": 90.0}
-    flows = [forward(0.0503, **shared), forward(0.0803, start_s=2.0013, reduction="rate_halving", **shared)]
+@pytest.mark.parametrize(
+    "recovery, reduction, loss_rate",
+    covering(("sack", "newreno"), ("rate_halving", "immediate", "prr"), (0.0, 0.005, 0.03)),
+)
+def test_linux_2_6_22_acknowledges_at_once_and_waits_for_lost_retransmissions(recovery, reduction, loss_rate):
+    shared = {"ack_every": 2, "stack": "linux_2_6_22", "recovery": recovery, "reduction": reduction}
+    flows = [forward(0.0503, rwnd_pkts=90.0, **shared), forward(0.0803, start_s=2.0013, rwnd_pkts=900.0, **shared)]
     slow = agree(*flows, jitter_s=0.001, loss_rate=loss_rate)
     assert all(slow.reductions)
+
+
+@pytest.mark.parametrize("number", some_of(range(12)))
+def test_linux_2_6_22_after_an_overshoot(number):
+    """Retransmissions are lost while the queue is still full: among these numbers are timeouts within a recovery."""
+    shared = {"ack_every": 2, "stack": "linux_2_6_22", "reduction": "rate_halving", "iw_pkts": 2, "rwnd_pkts": 1500.3}
+    flows = [forward(0.1003, **shared), forward(0.0703, start_s=4.0013, **shared)]
+    slow = agree(*flows, seed=number, jitter_s=0.0024, buffer_pkts=100.37)
+    assert all(slow.reductions)
+
+
+@pytest.mark.parametrize("loss_rate", [0.0, 0.2])
+@pytest.mark.parametrize("access_bps", [0, 15e6])
+def test_ccid2_of_linux_2_6_22_sends_at_ticks(loss_rate, access_bps):
+    shared = {"ack_every": 1, "stack": "linux_2_6_22", "access_bps": access_bps, "access_queue_pkts": 60}
+    flows = [forward(0.0503, "ccid2", start_s=0.0007, **shared), forward(0.0513, "ccid2", start_s=2.0013, **shared)]
+    slow = agree(*flows, forward(0.0603, start_s=3, **shared), jitter_s=0.001, loss_rate=loss_rate)
+    assert all(slow.reductions[:2])
+    assert slow.timeouts[0] or not loss_rate
 
 
 def test_the_first_quick_ack_is_that_of_the_packet_out_of_order():
@@ -96,14 +117,12 @@ def test_the_first_quick_ack_is_that_of_the_packet_out_of_order():
         "sample_s": 1,
     }
 
-    def acks(quick_acks_pkts: int) -> int:
-        found = run(
-            dumbbell({**flow, "quick_acks_pkts": quick_acks_pkts}, **link, reverse_bps=1e9, reverse_buffer_pkts=99)
-        )
+    def acks(stack: str) -> int:
+        found = run(dumbbell({**flow, "stack": stack}, **link, reverse_bps=1e9, reverse_buffer_pkts=99))
         assert found.link_dropped_pkts[0, -1] == 1 and found.delivered_pkts[-1, 0] == 120
         return int(found.link_acks[1, -1])
 
-    assert [acks(pkts) - acks(0) for pkts in (1, 2, 4, 16)] == [0, 0, 1, 7]
+    assert acks("linux_2_6_22") - acks("linux") == 7
 
 
 def test_rack_counts_the_packets_beyond_the_hole():

@@ -30,6 +30,7 @@ from enum import Enum
 from typing import Protocol
 
 BITS_PER_BYTE = 8
+QUICK_ACKS = 16  # with the packet out of order (Linux 2.6.22: TCP_MAX_QUICKACKS)
 DUPLICATE_THRESHOLD = 3  # later arrivals that prove a loss (RFC 6675, DupThresh)
 INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
 MAX_BACKOFF = 64
@@ -81,6 +82,7 @@ class Aimd:
     decrease_factor: float = 0.5
     min_ssthresh_pkts: float = 2.0
     slow_start_pkts: float = 1.0  # CCID 2: 1/2 (RFC 4341, section 5)
+    leaves_whole_packets: bool = False
 
     def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
         count = acked if state.byte_counting else acks
@@ -90,7 +92,9 @@ class Aimd:
             state.cwnd_pkts += self.increase_pkts * count / state.cwnd_pkts
 
     def on_loss(self, state: WindowState) -> None:
-        state.ssthresh_pkts = max(self.decrease_factor * state.cwnd_pkts, self.min_ssthresh_pkts)
+        kept_pkts = self.decrease_factor * state.cwnd_pkts
+        kept_pkts = math.floor(kept_pkts) if self.leaves_whole_packets else kept_pkts
+        state.ssthresh_pkts = max(kept_pkts, self.min_ssthresh_pkts)
 
 
 @dataclass(frozen=True)
@@ -224,14 +228,13 @@ class FlowSpec:
     initial_ssthresh_pkts: float = math.inf
     ack_every: int = 1
     delack_s: float = 0.04
-    quick_acks_pkts: int = 0  # acknowledged one by one after a packet out of order
     byte_counting: bool = False
     recovery: str = "sack"  # or 'newreno', 'reno'
     reduction: str = "immediate"  # or 'prr', 'rate_halving'
     halving_floor: float = 0.5  # part of ssthresh at which rate halving stops
     reliable: bool = True
     rto_min_s: float = 0.2
-    stack: str = "text"  # or 'linux', 'linux_6'
+    stack: str = "text"  # or 'linux', 'linux_2_6_22', 'linux_6'
     rto: str | None = None  # 'rfc6298' or 'linux'; None: that of the stack
 
     def __post_init__(self) -> None:
@@ -239,8 +242,8 @@ class FlowSpec:
             raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
         if self.reduction not in ("immediate", "prr", "rate_halving"):
             raise ValueError(f"reduction is 'immediate', 'prr' or 'rate_halving', not {self.reduction!r}")
-        if self.stack not in ("text", "linux", "linux_6"):
-            raise ValueError(f"stack is 'text', 'linux' or 'linux_6', not {self.stack!r}")
+        if self.stack not in ("text", "linux", "linux_2_6_22", "linux_6"):
+            raise ValueError(f"stack is 'text', 'linux', 'linux_2_6_22' or 'linux_6', not {self.stack!r}")
         if self.rto not in (None, "rfc6298", "linux"):
             raise ValueError(f"rto is 'rfc6298', 'linux' or None, not {self.rto!r}")
         if self.direction not in ("forward", "reverse"):
@@ -416,7 +419,7 @@ class Packet:
     is_retransmission: bool
     asked_ratio: int  # the receiver shall acknowledge every so many packets from now on
     is_duplicate: bool = False  # the receiver has it already
-    is_doomed: bool = False  # will be lost after service
+    is_doomed: bool = False  # is lost, or will be after service
     is_counted: bool = False  # the receiver has it
 
 
@@ -484,7 +487,8 @@ class AccessLink:
             self._exit(packet)
 
     def _exit(self, packet: Packet) -> None:
-        packet.sender.last_activity_s = self.events.now_s  # a packet that waits here is not sent yet
+        if not packet.sender.is_old_linux:  # a packet that waits here is not sent yet
+            packet.sender.last_activity_s = self.events.now_s
         self.bottleneck.enter(packet)
 
 
@@ -575,6 +579,7 @@ class Bottleneck:
 
     def _drop(self, packet: Packet) -> None:
         packet.sender.drops += 1
+        packet.is_doomed = True
         packet.sender.on_doom()
 
     def _queue(self, cargo: Packet | Ack) -> None:
@@ -715,11 +720,12 @@ class Receiver:
         self.last_arrival_s = 0.0  # of a packet that is already on its way
 
     def _quick_acks(self) -> int:
-        """Packets of which each makes Linux 6's window grow by two, up to the flow's, and is acknowledged at once."""
+        """Packets of which each makes Linux's window grow by two, up to the flow's, and is acknowledged at once."""
         spec = self.sender.spec
-        if spec.stack != "linux_6" or not self.sender.is_reliable or math.isinf(spec.rwnd_pkts):
+        is_linux = spec.stack in ("linux_2_6_22", "linux_6")
+        if not is_linux or not self.sender.is_reliable or math.isinf(spec.rwnd_pkts):
             return 0
-        first_pkts = 65_535 / self.sender.access.bottleneck.wire_bytes
+        first_pkts = 65_535 / self.sender.access.bottleneck.wire_bytes if spec.stack == "linux_6" else 4
         return max(math.floor((spec.rwnd_pkts - first_pkts) / 2), 0)
 
     def arrive(self, packet: Packet) -> None:
@@ -732,11 +738,11 @@ class Receiver:
             self.duplicates += 1
             self._acknowledge()
             return
-        if self.quick_acks > 0:
+        if self.sender.is_old_linux and packet.seq != self.rcv_nxt:
+            self.quick_acks = max(self.quick_acks, QUICK_ACKS)
+        elif self.quick_acks > 0:
             self.quick_acks -= 1
             self.ack_every = 1 if self.quick_acks else packet.asked_ratio
-        if packet.seq != self.rcv_nxt and self.sender.is_reliable:
-            self.quick_acks = max(self.quick_acks, spec.quick_acks_pkts)
         meets_no_hole = packet.seq == self.rcv_nxt and not self.out_of_order
         self._accept(packet.seq)
         self.unacked += 1
@@ -821,7 +827,7 @@ class Sender:
         self.forced_drops = forced_drops
         self.is_reliable = spec.reliable and not is_ccid2
         self.receiver = Receiver(events, self, ack_link)
-        texts = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
+        texts = Aimd(slow_start_pkts=0.5, leaves_whole_packets=spec.stack != "text") if is_ccid2 else Aimd()
         is_linux_6 = spec.stack == "linux_6"
         named = texts if spec.stack == "text" or is_ccid2 else WholeReno(is_linux_6)
         if is_ccid2 and is_linux_6:
@@ -844,6 +850,7 @@ class Sender:
         self.newest_rtt_s = math.nan
         self.reordering_s = math.inf  # when RACK's timer expires
         self.lost: set[int] = set()  # known to be lost, not arrived since
+        self.given_up: set[int] = set()  # of these, lost again: only a timeout or a new hole has them sent again
         self.retransmit_queue: deque[int] = deque()
 
         # recovery
@@ -856,6 +863,9 @@ class Sender:
         self.prr_out_pkts = 0
         self.last_reduction_order = 0  # CCID2: transmissions before the last reduction
         self.is_linux_ccid2 = is_ccid2 and is_linux_6
+        self.has_poll = False  # CCID 2 of Linux 2.6.22: a tick is awaited
+        self.is_old_linux = spec.stack == "linux_2_6_22" and self.is_reliable
+        self.sends_at_ticks = spec.stack == "linux_2_6_22" and is_ccid2
         self.last_reduction_tick = -1
         self.asked_ratio = spec.ack_every  # what the last packets asked for, and the first that did
         self.asked_seq = -1
@@ -882,14 +892,15 @@ class Sender:
         """Packets that count against the window."""
         if self.phase is Phase.RECOVERY and self.spec.recovery != "sack":
             return len(self.in_flight) + len(self.retransmit_queue)
-        return len(self.in_flight)
+        return len(self.in_flight) + len(self.given_up)
 
     @property
     def rto_s(self) -> float:
         if math.isnan(self.window.srtt_s):
             return INITIAL_RTO_S
         variation_s = 4 * self.window.rttvar_s
-        if (self.spec.rto or self.spec.stack) in ("linux", "linux_6"):
+        own_law = "rfc6298" if self.spec.cc == "ccid2" and self.spec.stack != "linux_6" else self.spec.stack
+        if (self.spec.rto or own_law).startswith("linux"):
             # net/ipv4/tcp_input.c: tcp_rtt_estimator keeps rttvar (four deviations) at TCP_RTO_MIN or more; tcp_set_rto adds it
             return self.window.srtt_s + max(variation_s, self.spec.rto_min_s)
         return max(self.spec.rto_min_s, self.window.srtt_s + variation_s)
@@ -909,14 +920,15 @@ class Sender:
         is_open = self.phase is not Phase.RECOVERY or self.spec.stack == "linux_6"
         may_grow = self.spec.stack == "text" or (has_una_advanced and is_open)
         self.una = ack.rcv_nxt
-        self.last_activity_s = self.events.now_s
+        if has_una_advanced or not self.is_old_linux:
+            self.last_activity_s = self.events.now_s
+            self.backoff = 1
         for packet in ack.arrived:
             is_known = self.in_flight.pop(packet.seq, None) is packet
             assert is_known or not self.is_reliable, f"ACK of {packet.seq}, which is not in flight"
             self.lost.discard(packet.seq)
         self.newest_rtt_s = self.events.now_s - ack.newest_handed_s
         self._update_rtt(self.newest_rtt_s)
-        self.backoff = 1
 
         self.sacked.update(packet.seq for packet in ack.arrived)
         self.sacked = {seq for seq in self.sacked if seq >= self.una}
@@ -961,7 +973,17 @@ class Sender:
             if self.is_reliable:
                 self.lost.add(packet.seq)
                 self.retransmit_queue.append(packet.seq)
+                self._give_up_if_lost_again(packet)
         return losses
+
+    def _give_up_if_lost_again(self, packet: Packet) -> None:
+        """Linux 2.6.22 (tcp_sacktag_write_queue with its hint) sees lost retransmissions when a new hole changes the SACKs."""
+        if not self.is_old_linux or self.spec.recovery != "sack":
+            return
+        if packet.is_retransmission:
+            self.given_up.add(packet.seq)
+        elif self.phase is Phase.RECOVERY:
+            self.given_up.clear()
 
     def _passed_by_three(self) -> list[Packet]:
         if len(self.newest_arrived) < DUPLICATE_THRESHOLD:
@@ -1095,6 +1117,23 @@ class Sender:
     # --- sending ---
 
     def _send(self) -> None:
+        """CCID 2 of Linux 2.6.22 looks at its window once in a tick (dccp_write_xmit_timer)."""
+        if not self.sends_at_ticks:
+            self._send_now()
+        elif not self.has_poll and self._may_send():
+            self.has_poll = True
+            ticks = math.floor(LINUX_HZ * (self.events.now_s - self.spec.start_s)) + 1
+            self.events.at(self.spec.start_s + ticks / LINUX_HZ, self._poll, order=(self.place, TIMER))
+
+    def _poll(self) -> None:
+        self.has_poll = False
+        self._send_now()
+        self._set_timer_if_stalled()
+
+    def _may_send(self) -> bool:
+        return self.pipe_pkts < math.floor(min(self.window.cwnd_pkts, self.spec.rwnd_pkts))
+
+    def _send_now(self) -> None:
         while (seq := self._next_seq()) is not None:
             is_free = seq < self.snd_nxt and self.has_free_retransmission
             window_pkts = math.floor(min(self.window.cwnd_pkts, self.spec.rwnd_pkts))
@@ -1110,8 +1149,9 @@ class Sender:
         if self.is_stuck:
             return None
         one_at_a_time = self.phase is Phase.RECOVERY and self.spec.recovery != "sack"
-        if self.retransmit_queue and (self.has_free_retransmission or not one_at_a_time):
-            return self.retransmit_queue[0]
+        awaited = [seq for seq in self.retransmit_queue if seq not in self.given_up]
+        if awaited and (self.has_free_retransmission or not one_at_a_time):
+            return awaited[0]
         fits_receive_window = not self.is_reliable or self.snd_nxt - self.una < self.spec.rwnd_pkts
         if self.snd_nxt < self.spec.size_pkts and self.events.now_s < self.spec.stop_s and fits_receive_window:
             return self.snd_nxt
@@ -1120,7 +1160,7 @@ class Sender:
     def _hand_over(self, seq: int) -> None:
         is_retransmission = seq < self.snd_nxt
         if is_retransmission:
-            self.retransmit_queue.popleft()
+            self.retransmit_queue.remove(seq)
             self.retransmitted += 1
             self.has_free_retransmission = False
         else:
@@ -1130,6 +1170,8 @@ class Sender:
         self.in_flight[seq] = packet
         self.arriving += 1
         self.prr_out_pkts += 1
+        if self.is_old_linux and seq == self.una:
+            self.last_activity_s = self.events.now_s
         self.access.carry(packet)
 
     def _hand_over_duplicate(self) -> None:
@@ -1162,14 +1204,17 @@ class Sender:
     def _is_stalled(self) -> bool:
         """Whether something is missing while no ACK can come."""
         is_missing = self.una < self.snd_nxt if self.is_reliable else bool(self.in_flight)
-        return is_missing and self.arriving == self.acks_coming == self.receiver.unacked == 0
+        return is_missing and not self.has_poll and self.arriving == self.acks_coming == self.receiver.unacked == 0
+
+    def _may_time_out(self) -> bool:
+        return bool(self.given_up) or self._is_stalled()
 
     def _deadline_s(self) -> float:
         return self.last_activity_s + self.rto_s * self.backoff
 
     def _set_timer_if_stalled(self) -> None:
         time_s = max(self._deadline_s(), self.events.now_s)
-        if self._is_stalled() and time_s < self.timer_s:
+        if self._may_time_out() and time_s < self.timer_s:
             self.timer_s = time_s
             self.events.at(time_s, self._on_timer, time_s, order=(self.place, TIMER))
 
@@ -1177,7 +1222,7 @@ class Sender:
         if set_for_s != self.timer_s:  # an RTT sample has brought it forward since
             return
         self.timer_s = math.inf
-        if self._is_stalled():
+        if self._may_time_out():
             if self.events.now_s >= self._deadline_s():
                 self._on_timeout()
             self._set_timer_if_stalled()
@@ -1185,7 +1230,11 @@ class Sender:
     def _on_timeout(self) -> None:
         """RFC 6298, section 5, and RFC 5681, section 3.1."""
         self.timeouts.append((self.events.now_s, self.window.cwnd_pkts, 1.0))
-        if self.phase is not Phase.LOSS:
+        keeps_threshold = self.phase is Phase.LOSS and self.is_reliable
+        if self.is_old_linux:  # tcp_enter_loss
+            keeps_threshold = self.phase is Phase.RECOVERY or (self.phase is Phase.LOSS and self.backoff > 1)
+            self.last_activity_s = self.events.now_s
+        if not keeps_threshold:
             self.cc.on_loss(self.window)
         self.window.cwnd_pkts = 1.0
         self.window.counted_acks = 0
@@ -1203,10 +1252,16 @@ class Sender:
             self._send()
             return
         unheard = {packet.seq: packet for packet in self.receiver.unheard}
+        if self.given_up:
+            unheard = {seq: packet for seq, packet in self.in_flight.items() if not packet.is_doomed}
         self.lost = (self.lost | self.in_flight.keys()) - unheard.keys()
         self.retransmit_queue = deque(sorted(self.lost))
         self.in_flight = unheard
-        if not unheard:
+        if self.given_up:
+            self.given_up.clear()
+            self.has_free_retransmission = self.retransmit_queue[0] == self.una
+            self._send()
+        elif not unheard:
             self._send()
         elif self.una in self.lost:
             self._hand_over(self.una)  # whatever the pipe says

@@ -57,16 +57,30 @@ RACK and its timer              in      4.4 and later                   ``stack:
                                                                         and its retransmission is one packet more in the path:
                                                                         at windows of ten packets a second reduction follows
                                                                         one in eight; before, three later arrivals prove a loss
-quick ACKs while the window     in      2.4 and later                   ``stack: linux_6`` with ``rwnd_pkts``: all packets, while
-grows                                                                   the window grows to it from 64 KiB (tcp_grow_window),
-                                                                        so modules that count ACKs grow faster at first
-quick ACKs after a packet out   in      2.4 to 4.17                     ``quick_acks_pkts: 16`` (tcp_enter_quickack_mode); at
+quick ACKs while the window     in      2.4 and later                   ``stack: linux_6``, ``linux_2_6_22`` with ``rwnd_pkts``:
+grows                                                                   all packets, while the window grows to it from 64 KiB or
+                                                                        4 packets (tcp_grow_window): a window that counts ACKs
+                                                                        doubles in each RTT of slow start
+growth of the receiver window   out     2.4 and later                   ``rwnd_pkts`` limits the flight from the beginning
+quick ACKs after a packet out   in      2.4 to 4.17                     ``stack: linux_2_6_22``: 16 (tcp_enter_quickack_mode); at
 of order                                                                windows of seven packets a fifth more throughput
+lost retransmissions            in      2.6.15 to 2.6.23 do not see     ``stack: linux_2_6_22``: they wait for a timeout or a new
+                                        them                            hole (tcp_sacktag_write_queue with its hint); after the
+                                                                        overshoot of slow start a flow may stop for half a second
+timer of the first packet       in      all                             ``stack: linux_2_6_22``, where a retransmission was lost: the
+                                                                        timer expires although ACKs arrive (tcp_ack_packets_out)
+threshold after a timeout       in      2.4 and later                   ``stack: linux_2_6_22``: kept within a recovery, reduced
+                                                                        again after progress (tcp_enter_loss)
+two packets at first            in      to 2.6.38                       ``iw_pkts: 2``, where nothing is kept of an earlier
+                                                                        connection (tcp_init_metrics)
 quick ACKs at the start         out     2.4 and later                   the first 16 packets at most
 RTT with the wait of a delayed  out     2.6.22, not 6.1                 from the first packet that an ACK covers, not the last:
 ACK                                                                     Vegas alone has 38 packets in place of 46
 ACK of PSH at once              out     6.1.56, 6.6 and later           a sender that writes a packet at a time gets an ACK for
                                                                         each; bulk senders almost none
+CCID 2 sends at ticks           in      DCCP to 2.6.35                  ``stack: linux_2_6_22``: it looks at its window once in a
+                                                                        tick of 4 ms (dccp_write_xmit_timer), so it sends bursts
+                                                                        and has up to 0.06 more of a link it shares with TCP
 Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts
                                                                         grow with the window; in 2.6.22 it is 1: ``ack_every``
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms

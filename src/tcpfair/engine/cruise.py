@@ -15,7 +15,7 @@ from tcpfair.engine.dispatch import call_on_ack, call_on_ack_inlined, call_on_ev
 from tcpfair.engine.endpoint import local_congestion
 from tcpfair.engine.link import SHOWN_WITHIN, drop, jittered, lose
 from tcpfair.engine.rng import packets_to_loss
-from tcpfair.engine.state import NEVER, NEW, NS2
+from tcpfair.engine.state import LINUX_2_6_22, NEVER, NEW, NS2
 from tcpfair.jit import jit, jit_inline, likely, unlikely
 
 
@@ -179,7 +179,8 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
             e.access_head += 1
             following = access[place(e.access_first, e.access_head, e.access_mask)]
             e.next_emission_s = following.enter_s if e.access_head < e.access_tail else NEVER
-            last_s = now
+            if e.stack != LINUX_2_6_22:
+                last_s = now
             emitted += 1
             before = tail
             tail, free_s = pass_bottleneck(
@@ -199,7 +200,7 @@ def cruise(links, e, f, p, ring, lost, access, log, flow, now, limit):
     link.free_s = free_s
     link.forwarded += tail - first_tail
     events = emitted + (rx_nxt - first_received) // ack_every
-    if events > 0:
+    if events > 0 and (rx_nxt != first_received or e.stack != LINUX_2_6_22):
         e.rto_base_s = last_s
         if rx_nxt != first_received:
             e.backoff = 1.0

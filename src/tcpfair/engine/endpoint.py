@@ -13,11 +13,13 @@ from tcpfair.engine.link import DUPLICATE_THRESHOLD, SHOWN_WITHIN, enter_bottlen
 from tcpfair.engine.state import (
     ASKING,
     DUPLICATE,
+    LINUX_2_6_22,
     LOSS,
     NEVER,
     NEW,
     NS2,
     OWN_AGENT,
+    POLLING,
     PRR,
     RATE_HALVING,
     RECOVERY_END,
@@ -79,7 +81,7 @@ def receive(links, e, ring, got):
         if slot.seq >= e.asked_seq:
             e.ack_every = e.asked_ratio
         return e.unacked >= e.ack_every
-    if unlikely(e.quick_acks > 0):
+    if unlikely(e.quick_acks > 0) and (slot.seq == e.rx_nxt or e.quick_after_gap == 0):
         e.quick_acks -= 1
         e.ack_every = 1 if e.quick_acks > 0 else e.asked_ratio
     holes = e.out_of_order > 0
@@ -214,10 +216,15 @@ def show_losses(e, lost, losses):
         packet = lost[place(e.lost_first, e.shown, e.lost_mask)]
         if packet.again == 0:
             e.lost_out += 1
+            if unlikely(e.waits_pkts > 0 and e.in_recovery == 1):
+                e.holds = e.waits_pkts = 0  # the new hole makes the kernel examine all SACKs
         elif e.recovery != SACK:
             e.holds = STUCK
         elif e.stack == OWN_AGENT:
             e.holds = TIMER
+        elif e.stack == LINUX_2_6_22:
+            e.holds = TIMER
+            e.waits_pkts += 1
         highest = max(highest, packet.seq)
         e.shown += 1
     return highest
@@ -265,7 +272,7 @@ def packets_out(e):
 
     Without SACK the sender cannot detect more than one missing packet: losses that await retransmission count as in flight.
     """
-    pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown)
+    pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown) + e.waits_pkts
     if e.recovery != SACK and e.after_timeout == 0:
         pipe += e.shown - e.resend
     return pipe
@@ -315,11 +322,12 @@ def begin_as_own_agent(e, f, now):
 
 @jit
 def holes_waiting(e, lost):
-    """Packets that ns-2's own agents may retransmit: before a timeout, each only once. The first is moved to the head."""
+    """Packets that a sender may retransmit which retransmits each only once before a timeout. The first is moved to the head."""
     for k in range(e.resend, e.shown):
         packet = lost[place(e.lost_first, k, e.lost_mask)]
         if e.holds != TIMER or packet.again == 0:
-            exchange(packet, lost[place(e.lost_first, e.resend, e.lost_mask)])
+            for j in range(k, e.resend, -1):
+                exchange(lost[place(e.lost_first, j, e.lost_mask)], lost[place(e.lost_first, j - 1, e.lost_mask)])
             return e.shown - k
     return 0
 
@@ -481,7 +489,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
     take_rtt_sample(e, f, now, newest_sent_s)
     if unlikely(e.stack == OWN_AGENT):
         restart_timer_as_own_agent(e, now)
-    else:
+    elif likely(e.rcv_nxt > e.una) or e.stack != LINUX_2_6_22 or e.reliable == 0:
         e.rto_base_s = now
         e.backoff = 1.0
     if e.watches_acks == 1:
@@ -623,12 +631,20 @@ def hear_ack(links, e, f, p, acks, lost, log, flow, now):
 # ---------------------------------------------------------------- sender: timeout
 
 
+@jit_inline
+def reduces_with_timeout(e):
+    """In Linux 2.6.22 (tcp_enter_loss) a timeout within a recovery keeps its threshold; one after progress reduces it again."""
+    if e.stack == LINUX_2_6_22:
+        return e.in_recovery == 0 and (e.after_timeout == 0 or e.backoff == 1.0)
+    return e.after_timeout == 0 or e.stack >= NS2
+
+
 @jit
-def timeout(links, e, f, p, ring, lost, log, flow, now):
+def timeout(links, e, f, p, ring, acks, lost, log, flow, now):
     """RFC 6298, section 5: the flight becomes empty, and every packet that has not arrived counts as lost."""
     before = f.cwnd
     f.now = now
-    if e.after_timeout == 0 or e.stack >= NS2:
+    if reduces_with_timeout(e):
         call_on_timeout(e.algorithm, f, p)
     e.halving_limit = 0
     f.cwnd = 1.0
@@ -637,7 +653,8 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
     e.backoff = min(2.0 * e.backoff, MAX_BACKOFF)
     e.rto_base_s = now
     e.timed_seq = e.snd_nxt
-    clear_marks(e, ring)
+    was_waiting = e.waits_pkts > 0
+    clear_marks(e, ring, acks)
     e.losses_unshown = 0
     e.reorder_at_s = NEVER
     if e.reliable == 1:
@@ -646,7 +663,9 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
         e.after_timeout = 1
         f.in_loss = 1.0 if e.stack == NS2 else 0.0
         e.recover_seq = e.snd_nxt
-        if e.rx_head > e.head:
+        if was_waiting:  # packets may be in flight, and they are not resent
+            e.resend_now = np.int64(lost[place(e.lost_first, e.resend, e.lost_mask)].seq == e.una)
+        elif e.rx_head > e.head:
             ask_receiver(e, lost)
     else:
         e.shown = e.lost_tail
@@ -659,10 +678,13 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
 
 
 @jit
-def clear_marks(e, ring):
-    """No arrival will show the last losses."""
-    for k in range(e.rx_head if e.stack == OWN_AGENT else e.tail, e.tail + SHOWN_WITHIN):
+def clear_marks(e, ring, acks):
+    """No arrival, and no ACK in flight, will show the last losses."""
+    for k in range(e.rx_head if e.stack == OWN_AGENT or e.waits_pkts > 0 else e.tail, e.tail + SHOWN_WITHIN):
         ring[place(e.ring_first, k, e.ring_mask)].losses_shown = 0
+    if e.waits_pkts > 0:
+        for k in range(e.acks_head, e.acks_tail):
+            acks[place(e.acks_first, k, e.acks_mask)].losses_shown = 0
 
 
 @jit
@@ -677,7 +699,7 @@ def ask_receiver(e, lost):
 @jit_inline
 def collect_losses(e, lost):
     """Queue all missing packets for retransmission, in order of sequence numbers."""
-    e.holds = 0
+    e.holds = e.waits_pkts = 0
     for i in range(e.shown, e.lost_tail):
         if lost[place(e.lost_first, i, e.lost_mask)].again == 0:
             e.lost_out += 1
@@ -726,7 +748,13 @@ def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
     if e.halving_limit > 0:
         allowed = allow_while_halving(e, allowed)
     one_at_a_time = e.recovery != SACK and e.after_timeout == 0
-    if e.holds != 0 and e.holds != TIMER:
+    if e.holds == POLLING:
+        if now != e.reorder_at_s:  # dccp_write_xmit_timer
+            if allowed > 0:
+                e.reorder_at_s = min(e.reorder_at_s, e.start_s + (tick(now - e.start_s) + 1.0) / LINUX_HZ)
+            return
+        e.reorder_at_s = NEVER
+    elif e.holds != 0 and e.holds != TIMER:
         if e.holds == ASKING:
             e.holds = 0
             e.resent += 1
@@ -734,8 +762,9 @@ def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
         return  # stuck: duplicate ACKs would not restart the timer: let it run out
     while True:
         waiting = e.shown - e.resend
-        if e.stack == OWN_AGENT:
+        if e.stack == OWN_AGENT or e.holds == TIMER:
             waiting = holes_waiting(e, lost)
+        if e.stack == OWN_AGENT:
             allowed = allowed_as_own_agent(e, f, lost, waiting)
         again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
         if not again:
@@ -765,7 +794,10 @@ def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
 def hand_over(links, e, ring, lost, access, seq, again, now):
     """Pass a packet to the access link, which spaces packets by its service time and may add jitter."""
     e.sent += 1
-    if likely(e.stack != OWN_AGENT) or e.snd_nxt - e.una == 1:
+    if e.stack == OWN_AGENT:
+        if e.snd_nxt - e.una == 1:
+            e.rto_base_s = now
+    elif e.stack != LINUX_2_6_22 or e.reliable == 0 or seq == e.una:  # the timer is that of the first packet
         e.rto_base_s = now
     if e.access_service_s == 0.0:
         enter_bottleneck(links, e, ring, lost, now, seq, now, again)
@@ -798,7 +830,7 @@ def emit(links, e, ring, lost, access, now):
     e.access_head += 1
     following = access[place(e.access_first, e.access_head, e.access_mask)]
     e.next_emission_s = following.enter_s if e.access_head < e.access_tail else NEVER
-    if e.stack != OWN_AGENT:
+    if e.stack != OWN_AGENT and (e.stack != LINUX_2_6_22 or e.reliable == 0):
         e.rto_base_s = now
     enter_bottleneck(links, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
 

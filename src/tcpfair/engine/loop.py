@@ -20,7 +20,7 @@ from tcpfair.engine.endpoint import (
 )
 from tcpfair.engine.link import enter_bottleneck_with_ack, set_path
 from tcpfair.engine.rng import packets_to_loss, seed_state
-from tcpfair.engine.state import NEVER, OWN_AGENT
+from tcpfair.engine.state import NEVER, OWN_AGENT, POLLING
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
 from tcpfair.engine.tree import earliest, enter, grow_tree, leave, show
 from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
@@ -44,7 +44,7 @@ def next_event_s(e, f, now):
     """The time of this flow's next event."""
     t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, min(e.delack_at_s, e.reorder_at_s)))
     # ns-2's own agents do not check whether packets are in flight
-    timed = e.stack == OWN_AGENT and e.una < e.snd_nxt
+    timed = (e.stack == OWN_AGENT and e.una < e.snd_nxt) or e.waits_pkts > 0
     if unlikely(timed or t == NEVER) and (timed or packets_out(e) > 0 or e.shown > e.resend):
         rto_s = timeout_s(e, f) if f.srtt > 0.0 else INITIAL_RTO_S
         t = min(t, max(e.rto_base_s + rto_s * e.backoff, now))  # the last ACK may be dropped after the time has come
@@ -83,11 +83,11 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
     elif now == e.delack_at_s:
         if not answer(links, e, f, p, ring, acks, lost, log, flow, now):
             return
-    elif now == e.reorder_at_s:
+    elif now == e.reorder_at_s and e.holds != POLLING:
         reordering_timeout(links, e, f, p, lost, log, flow, now)
-    elif e.started == 1:
-        timeout(links, e, f, p, ring, lost, log, flow, now)
-    else:
+    elif e.started == 1 and now != e.reorder_at_s:
+        timeout(links, e, f, p, ring, acks, lost, log, flow, now)
+    elif e.started == 0:
         e.started = 1
         e.overflows_seen = links[e.direction].overflows
     send(links, e, f, p, ring, lost, access, log, flow, now)

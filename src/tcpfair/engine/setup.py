@@ -12,7 +12,7 @@ import numpy as np
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import first_blocks, power_of_two, reserve_for
 from tcpfair.engine.link import set_path
-from tcpfair.engine.state import LINUX_6, LINUX_RTO, NEVER, NS2, SACK
+from tcpfair.engine.state import LINUX_2_6_22, LINUX_6, LINUX_RTO, NEVER, NS2, POLLING, SACK
 from tcpfair.jit import jit, jit_cached
 from tcpfair.units import service_time_s
 
@@ -20,6 +20,7 @@ UNLIMITED = 1 << 60
 _RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not reach it
 _NS2_SPAN = 1 << 21  # in ns-2 no window limits data out of order: four minutes at 100 Mb/s
 _FIRST_WINDOW_BYTES, _GROWTH_PER_PACKET = 65_535.0, 2.0  # of the receiver's window (Linux 6.1: tcp_grow_window)
+_FIRST_WINDOW_PKTS, _QUICK_ACKS_PKTS = 4.0, 16  # of Linux 2.6.22 (tcp_select_initial_window, TCP_MAX_QUICKACKS)
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _service_s = jit(service_time_s)
 
@@ -61,7 +62,6 @@ GIVEN_FLOW = np.dtype(
         ("halving_floor", np.float64),
         ("whole", np.float64),  # TEXT for algorithms that are not Linux modules
         ("ack_every", np.int64),
-        ("quick_acks_pkts", np.int64),
         ("byte_counting", np.int64),
         ("direction", np.int64),
         ("recovery", np.int64),
@@ -138,13 +138,16 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting
     e.ack_every = 2 if as_ns2 and flow.reliable == 0 else flow.ack_every  # the Ack Ratio of DCCP/TCPlike
     e.asked_ratio, e.asked_seq, e.reduced_tick = e.ack_every, -1, -1
-    e.quick_acks, e.quick_after_gap = 0, flow.quick_acks_pkts
-    if flow.stack == LINUX_6 and flow.reliable == 1 and rwnd_pkts < UNLIMITED:
+    e.quick_acks, e.quick_after_gap = 0, _QUICK_ACKS_PKTS if flow.stack == LINUX_2_6_22 else 0
+    if flow.stack in (LINUX_2_6_22, LINUX_6) and flow.reliable == 1 and rwnd_pkts < UNLIMITED:
         # tcp_grow_window: each packet that makes the window grow is acknowledged at once
-        grows_pkts = max(rwnd_pkts - _FIRST_WINDOW_BYTES / given.wire_bytes, 0.0)
+        first_pkts = _FIRST_WINDOW_BYTES / given.wire_bytes if flow.stack == LINUX_6 else _FIRST_WINDOW_PKTS
+        grows_pkts = max(rwnd_pkts - first_pkts, 0.0)
         e.quick_acks = np.int64(grows_pkts / _GROWTH_PER_PACKET)
         if e.quick_acks > 0:
             e.ack_every = 1
+    if flow.stack == LINUX_2_6_22 and flow.reliable == 0:
+        e.holds = POLLING
     e.size = np.int64(min(flow.size_pkts, float(UNLIMITED)))
     e.rwnd = min(rwnd_pkts, float(UNLIMITED))
     e.span = min(UNLIMITED if as_ns2 else np.int64(e.rwnd), e.got_room) if e.reliable == 1 else UNLIMITED

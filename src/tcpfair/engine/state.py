@@ -17,8 +17,9 @@ RFC6298, LINUX_RTO = 0, 1
 RTO_LAWS = {"rfc6298": RFC6298, "linux": LINUX_RTO}
 
 # the stack of a flow (scenario.Flow.stack); STACK of cc.api has the arithmetic of its windows
-STACKS = {"text": 0, "linux": 1, "linux_6": 2, "ns2": 3}
-LINUX_6, NS2 = STACKS["linux_6"], STACKS["ns2"]  # the latter also for ns-2's TCP-Linux
+STACKS = {"text": 0, "linux": 1, "linux_2_6_22": 2, "linux_6": 3, "ns2": 4}
+LINUX_2_6_22, LINUX_6 = STACKS["linux_2_6_22"], STACKS["linux_6"]
+NS2 = STACKS["ns2"]  # also for ns-2's TCP-Linux
 OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are not Linux modules
 
 # kinds of logged events
@@ -35,7 +36,8 @@ NEW, AGAIN, DUPLICATE = 0, 1, 2
 # reasons why a sender does not send
 STUCK = 1  # without SACK a retransmission was lost; only a timeout recovers it
 ASKING = 2  # a copy of the first unacknowledged packet is sent, to learn what the receiver has
-TIMER = 3  # ns-2's own agents: a retransmission was lost; it waits for the timeout
+TIMER = 3  # ns-2's own agents, Linux 2.6.22: a retransmission was lost; it waits for the timeout
+POLLING = 4  # CCID 2 of Linux 2.6.22: it sends at the ticks of its clock only
 
 # A packet between the bottleneck and the receiver, in order of hand-over.
 SLOT = np.dtype(
@@ -85,7 +87,10 @@ ENDPOINT = np.dtype(
         ("next_ack_s", np.float64),
         ("next_emission_s", np.float64),
         ("delack_at_s", np.float64),
-        ("reorder_at_s", np.float64),  # when packets that later ones have passed count as lost
+        (
+            "reorder_at_s",
+            np.float64,
+        ),  # when packets that later ones have passed count as lost; of CCID 2: the tick to send at
         ("rx_head", np.int64),
         ("tail", np.int64),
         ("ring_first", np.int64),
@@ -145,6 +150,10 @@ ENDPOINT = np.dtype(
         ("round_rtt_min", np.float64),
         # losses in order: lost[resend:shown] await retransmission, lost[shown:lost_tail] are not detected yet
         ("resend", np.int64),
+        (
+            "waits_pkts",
+            np.int64,
+        ),  # lost retransmissions that wait for the timeout and count as in flight (Linux 2.6.22)
         ("shown", np.int64),
         ("lost_tail", np.int64),
         # sender: what it may send, packets

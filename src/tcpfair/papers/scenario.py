@@ -19,9 +19,9 @@ SHORTEST_TICK_S = 1e-6  # far above the rounding of times
 
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
 # bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
-RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "linux_6": "linux", "ns2": "rfc6298"}
+RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "linux_2_6_22": "linux", "linux_6": "linux", "ns2": "rfc6298"}
 # Linux's ccid2.c has TCP's law since 2.6.37 (ccid2_rtt_estimator)
-RTO_OF_ALGORITHM = {"ccid2": RTO_OF_STACK | {"linux": "rfc6298"}}
+RTO_OF_ALGORITHM = {"ccid2": RTO_OF_STACK | {"linux": "rfc6298", "linux_2_6_22": "rfc6298"}}
 
 
 class Strict(BaseModel):
@@ -55,25 +55,23 @@ class Flow(Frozen):
     initial_ssthresh_pkts: Positive = math.inf
     ack_every: Literal[1, 2] = 1
     delack_s: NonNegative = 0.04
-    quick_acks_pkts: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="packets acknowledged one by one after one out of order; Linux before 4.18: 16"
-    )
     byte_counting: bool = Field(default=False, description="grow per acknowledged packet (RFC 3465), not per ACK")
     recovery: Literal["sack", "newreno", "reno"] | None = Field(
         default=None, description="loss recovery; none = the one the algorithm is meant for"
     )
     reduction: Literal["immediate", "prr", "rate_halving"] = "immediate"
     rto_min_s: Positive = 0.2
-    stack: Literal["text", "linux", "linux_6", "ns2"] = Field(
+    stack: Literal["text", "linux", "linux_2_6_22", "linux_6", "ns2"] = Field(
         default="text",
         description="window arithmetic: text = real numbers, as in papers and RFCs; linux = whole packets, as in the"
-        " modules of Linux 2.6.22; linux_6 = with slow start, counting, detection of losses and the growing receiver window of"
-        " Linux 6; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
+        " modules of Linux 2.6.22; linux_2_6_22 = with that kernel's quick ACKs, growing receiver window and timeouts;"
+        " linux_6 = with slow start, counting, detection of losses and the growing receiver window of Linux 6;"
+        " ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,
         description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
-        " rto_min), as Linux does since 2.4; none = linux on the stacks linux (except for ccid2) and linux_6, else rfc6298",
+        " rto_min), as Linux does since 2.4; none = linux on Linux's stacks (for ccid2 on linux_6 alone), else rfc6298",
     )
     role: Literal["foreground", "background"] = "foreground"
 

@@ -28,7 +28,7 @@ tcpfair.controls = (() => {
     ["recovery", "Loss recovery", [[null, "as the algorithm is meant for"], ["sack", "SACK"], ["newreno", "NewReno"], ["reno", "Reno"]]],
     ["reduction", "Window goes down", [["immediate", "at once"], ["prr", "by PRR"], ["rate_halving", "by rate halving"]]],
     ["rto", "Timeout", [[null, "as the stack has it"], ["rfc6298", "RFC 6298"], ["linux", "Linux"]]],
-    ["stack", "Arithmetic", [["text", "of the texts"], ["linux", "Linux 2.6: whole packets"], ["linux_6", "Linux 6"], ["ns2", "Linux in ns-2"]]],
+    ["stack", "Arithmetic", [["text", "of the texts"], ["linux", "Linux 2.6: whole packets"], ["linux_2_6_22", "Linux 2.6.22"], ["linux_6", "Linux 6"], ["ns2", "Linux in ns-2"]]],
   ];
 
   /**

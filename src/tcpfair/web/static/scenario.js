@@ -11,7 +11,7 @@ tcpfair.scenarios = (() => {
   /** Fields of a flow that belong to the protocol, and are copied into a self-run; all others belong to the place. */
   const OF_PROTOCOL = [
     ...["protocol", "cc", "params", "iw_pkts", "initial_ssthresh_pkts", "ack_every", "delack_s"],
-    ...["quick_acks_pkts", "byte_counting", "recovery", "reduction", "rto_min_s", "rto", "stack"],
+    ...["byte_counting", "recovery", "reduction", "rto_min_s", "rto", "stack"],
   ];
 
   const copy = (value) => JSON.parse(JSON.stringify(value));
