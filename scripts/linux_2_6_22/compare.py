@@ -1,4 +1,4 @@
-"""Compares the engine's ``stack: linux`` with a Linux 2.6.22.19 kernel in QEMU. docs/validation.md says how to build the kernel.
+"""Compares the engine's ``stack: linux_2_6_22`` with a Linux 2.6.22.19 kernel in QEMU; docs/validation.md tells how to build it.
 
     PYTHONPATH=src .venv/bin/python scripts/linux_2_6_22/compare.py BZIMAGE [EXPERIMENT/ALGORITHM...]
 
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,16 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEPT = ROOT / "results" / "linux_2_6_22"
 TOOL = "linux_2_6_22"
-EXPERIMENTS = ("alone", "small_windows", "loss_1_percent", "against_reno", "against_ccid2", "two_rtts", "fourteen")
+EXPERIMENTS = (
+    "start",
+    "alone",
+    "small_windows",
+    "loss_1_percent",
+    "against_reno",
+    "against_ccid2",
+    "two_rtts",
+    "fourteen",
+)
 KERNEL_RUNS = 3
 TX_QUEUE_PKTS = 64  # of a DCCP socket; the default of 5 is too few for a program that is not always awake
 OLD_MACHINE = ("-machine", "pc,accel=tcg")  # the last option counts
@@ -49,8 +59,7 @@ HEADERS += ("-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-lin
 
 def script(scenario: Scenario, seed: int) -> str:
     """The scenario as lines for ``tun.c``."""
-    of_kernel = [flow.model_copy(update={"quick_acks_pkts": 0}) for flow in scenario.flows]  # it has its own
-    guest.check(scenario.model_copy(update={"flows": tuple(of_kernel)}))
+    guest.check(scenario)
     size_bytes = guest._socket_bytes(scenario)
     values = {
         **{f"ipv4/tcp_{name}mem": f"4096 {size_bytes} {size_bytes}" for name in "rw"},
@@ -77,6 +86,15 @@ def script(scenario: Scenario, seed: int) -> str:
 
 def _kernel_name(cc: str) -> str:
     return guest._KERNEL_CC[cc].split()[0]
+
+
+def of_engine(scenario: Scenario) -> Scenario:
+    """With the receiver window to which that of the kernel grows: half of three quarters of the buffer (__tcp_grow_window)."""
+    rwnd_pkts = 0.375 * guest._socket_bytes(scenario) / scenario.payload_bytes
+    flows = [
+        each if each.cc == "ccid2" else each.model_copy(update={"rwnd_pkts": rwnd_pkts}) for each in scenario.flows
+    ]
+    return scenario.model_copy(update={"flows": tuple(flows)})
 
 
 def run(kernel: Path, agent: bytes, scenario: Scenario, seed: int) -> Result:
@@ -109,7 +127,8 @@ def main(kernel: Path, patterns: list[str]) -> None:
         program = agent.read_bytes()
         merged = Path(folder) / "plan.yaml"
         parts = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
-        merged.write_text(yaml.safe_dump({**parts[0], **parts[1]}))
+        experiments = parts[0]["experiments"] | parts[1]["experiments"]
+        merged.write_text(yaml.safe_dump({**parts[0], **parts[1], "experiments": experiments}))
         config = scenarios.load(merged)
     found = []
     for name in EXPERIMENTS:
@@ -138,7 +157,7 @@ def _compared(config: PaperConfig, name: str, specs: list, kernel: Path, agent: 
     results = iter(made)
     provenance = {"backend": "guest", "code": "", "tool": TOOL}
     traces = [
-        simulator("engine").simulate_runs(config, name, specs),
+        simulator("engine").simulate_runs(config, name, [replace(x, scenario=of_engine(x.scenario)) for x in specs]),
         tables.simulate_runs(config, name, of_kernel, lambda scenario, seed: next(results), provenance),
     ]
     window_s = tuple(map(float, config.experiments[name].window_s.value))
