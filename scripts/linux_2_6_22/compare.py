@@ -89,8 +89,8 @@ def _kernel_name(cc: str) -> str:
 
 
 def of_engine(scenario: Scenario) -> Scenario:
-    """With the receiver window to which that of the kernel grows: half of three quarters of the buffer (__tcp_grow_window)."""
-    rwnd_pkts = 0.375 * guest._socket_bytes(scenario) / scenario.payload_bytes
+    """With the receiver window to which that of the kernel grows: three quarters of the buffer (tcp_win_from_space)."""
+    rwnd_pkts = 0.75 * guest._socket_bytes(scenario) / scenario.payload_bytes
     flows = [
         each if each.cc == "ccid2" else each.model_copy(update={"rwnd_pkts": rwnd_pkts}) for each in scenario.flows
     ]
