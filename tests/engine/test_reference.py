@@ -94,6 +94,21 @@ def test_linux_2_6_22_after_an_overshoot(number):
     assert all(slow.reductions)
 
 
+@pytest.mark.parametrize("loss_rate, seed, access_bps", [(0.1, 1, 15e6), (0.25, 2, 0), (0.25, 2, 15e6)])
+def test_timeouts_of_linux_2_6_22(loss_rate, seed, access_bps):
+    """The timer runs from the last ACK in order or the first packet's transmission."""
+    shared = {
+        "ack_every": 2,
+        "stack": "linux_2_6_22",
+        "reduction": "rate_halving",
+        "iw_pkts": 2,
+        "access_bps": access_bps,
+    }
+    flows = [forward(0.0503, rwnd_pkts=60.0, **shared), forward(0.0803, start_s=1.0013, rwnd_pkts=4.0, **shared)]
+    slow = agree(*flows, seed=seed, jitter_s=0.001, loss_rate=loss_rate)
+    assert all(slow.timeouts)
+
+
 @pytest.mark.parametrize("loss_rate", [0.0, 0.2])
 @pytest.mark.parametrize("access_bps", [0, 15e6])
 def test_ccid2_of_linux_2_6_22_sends_at_ticks(loss_rate, access_bps):

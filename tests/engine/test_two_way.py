@@ -58,6 +58,14 @@ def test_dropped_and_delayed_acks(ack_every, byte_counting):
     assert slow.ack_drops[0] > 50
 
 
+def test_linux_2_6_22_when_many_retransmissions_are_lost():
+    """A timeout within a recovery keeps the threshold, one after progress does not; ACKs in flight show nothing after it."""
+    shared = {"ack_every": 2, "stack": "linux_2_6_22", "reduction": "rate_halving", "iw_pkts": 100, "rwnd_pkts": 100.0}
+    network = {"jitter_s": 0.001, "loss_rate": 0.2, "buffer_pkts": 160.37, "duration_s": 20.0, **two_way(15e6, 140.3)}
+    slow = agree(forward(0.0703, **shared), reverse(0.0903, **shared), seed=3, **network)
+    assert all(slow.timeouts)
+
+
 def test_windows_whose_acks_are_all_dropped():
     """The timer repeats packets that have arrived: duplicates, and their ACKs, are dropped as well now and then."""
     flows = [forward(0.0503, rwnd_pkts=3.0), forward(0.0817, rwnd_pkts=2.0), forward(0.0211, rwnd_pkts=4.0)]
