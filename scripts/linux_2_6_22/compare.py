@@ -115,6 +115,16 @@ def run(kernel: Path, agent: bytes, scenario: Scenario, seed: int) -> Result:
     return found
 
 
+def plan() -> PaperConfig:
+    """``config/guest.yaml`` with the sections and the experiment of ``plan.yaml``."""
+    parts = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
+    experiments = parts[0]["experiments"] | parts[1]["experiments"]
+    with tempfile.TemporaryDirectory() as folder:
+        merged = Path(folder) / "plan.yaml"
+        merged.write_text(yaml.safe_dump({**parts[0], **parts[1], "experiments": experiments}))
+        return scenarios.load(merged)
+
+
 def main(kernel: Path, patterns: list[str]) -> None:
     """Run the kernel and the engine, and compare. Raises InputError for what is missing, and for a run that fails."""
     if not kernel.is_file():
@@ -125,12 +135,7 @@ def main(kernel: Path, patterns: list[str]) -> None:
         command = ["musl-gcc", "-O2", "-static", *HEADERS, "-o", str(agent), str(HERE / "tun.c"), "-lm"]
         image._call(command, "tun.c does not compile", HERE)
         program = agent.read_bytes()
-        merged = Path(folder) / "plan.yaml"
-        parts = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
-        experiments = parts[0]["experiments"] | parts[1]["experiments"]
-        merged.write_text(yaml.safe_dump({**parts[0], **parts[1], "experiments": experiments}))
-        config = scenarios.load(merged)
-    found = []
+    config, found = plan(), []
     for name in EXPERIMENTS:
         chosen = scenarios.Selection({"*": int(config.experiments[name].runs.value)}).by_label(config, name)
         specs = [x for label, own in chosen.items() if _is_wanted(f"{name}/{label}", patterns) for x in own]

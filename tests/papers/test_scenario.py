@@ -21,7 +21,10 @@ from tests.engine.scenarios import dumbbell
             )
             for name in ("iw_pkts", "rwnd_pkts", "size_pkts", "access_queue_pkts")  # such a flow would never send
         ),
-        ({"rtt_s": 0.1, "stack": "bsd"}, r"flows\.0\.stack: Input should be 'text', 'linux', 'linux_6' or 'ns2'"),
+        (
+            {"rtt_s": 0.1, "stack": "bsd"},
+            r"flows\.0\.stack: Input should be 'text', 'linux', 'linux_2_6_22', 'linux_6' or 'ns2'",
+        ),
         ({"rtt_s": 0.1, "colour": 1}, r"flows\.0\.colour: Extra inputs"),
     ],
 )

@@ -17,7 +17,7 @@ from tcpfair.validation import agreement, scenarios
 from tests.scripts import SCRIPTS, script
 
 compare = script("linux_2_6_22/compare")
-FLOW = {"protocol": "x", "cc": "reno", "rtt_s": 0.05, "iw_pkts": 3, "ack_every": 2, "stack": "linux"}
+FLOW = {"protocol": "x", "cc": "reno", "rtt_s": 0.05, "iw_pkts": 2, "ack_every": 2, "stack": "linux_2_6_22"}
 SCENARIO = {
     **{"capacity_bps": 10e6, "wire_bytes": 1514, "payload_bytes": 1448, "buffer_pkts": 39, "duration_s": 30},
     **{"jitter_s": 0.0012, "sample_s": 0.25, "loss_rate": 0.01},
@@ -71,7 +71,7 @@ def test_plan_has_the_protocols_of_the_guest():
     plan = yaml.safe_load((SCRIPTS / "linux_2_6_22" / "plan.yaml").read_text())
     config = scenarios.load(Layout(SCRIPTS.parent).guest_config)
     assert set(plan["protocols"]) == set(config.protocols)
-    assert set(compare.EXPERIMENTS) <= set(config.experiments)
+    assert set(compare.EXPERIMENTS) <= set(compare.plan().experiments)
 
 
 @pytest.mark.skipif(not shutil.which("musl-gcc"), reason="musl-gcc is not installed")
@@ -90,7 +90,7 @@ def test_the_program_compiles_without_warnings(tmp_path):
 
 
 def test_shipped_comparison_is_complete_and_documented():
-    config = scenarios.load(Layout(SCRIPTS.parent).guest_config)
+    config = compare.plan()
     table = pd.read_csv(SCRIPTS.parent / "data" / "reference" / "linux_2_6_22.csv")
     found = set(zip(table["experiment"], table["algorithm"], table["metric"], strict=True))
     assert found == {

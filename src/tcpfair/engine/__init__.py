@@ -67,12 +67,12 @@ of order                                                                windows 
 lost retransmissions            in      2.6.15 to 2.6.23 do not see     ``stack: linux_2_6_22``: they wait for a timeout or a new
                                         them                            hole (tcp_sacktag_write_queue with its hint); after the
                                                                         overshoot of slow start a flow may stop for half a second
-timer of the first packet       in      all                             ``stack: linux_2_6_22``, where a retransmission was lost: the
-                                                                        timer expires although ACKs arrive (tcp_ack_packets_out)
+timer of the first packet       in      all                             ``stack: linux_2_6_22``, after a lost retransmission: it
+                                                                        expires although ACKs arrive (tcp_ack_packets_out)
 threshold after a timeout       in      2.4 and later                   ``stack: linux_2_6_22``: kept within a recovery, reduced
                                                                         again after progress (tcp_enter_loss)
-two packets at first            in      to 2.6.38                       ``iw_pkts: 2``, where nothing is kept of an earlier
-                                                                        connection (tcp_init_metrics)
+two packets at first            in      to 2.6.38                       ``iw_pkts: 2``, without metrics of an earlier connection
+                                                                        (tcp_init_metrics)
 quick ACKs at the start         out     2.4 and later                   the first 16 packets at most
 RTT with the wait of a delayed  out     2.6.22, not 6.1                 from the first packet that an ACK covers, not the last:
 ACK                                                                     Vegas alone has 38 packets in place of 46
