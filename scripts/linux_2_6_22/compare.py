@@ -2,7 +2,7 @@
 
     PYTHONPATH=src .venv/bin/python scripts/linux_2_6_22/compare.py BZIMAGE [EXPERIMENT/ALGORITHM...]
 
-The scenarios are those of ``config/guest.yaml`` with the sections of ``plan.yaml`` here, three runs of the kernel each.
+The scenarios are those of ``config/guest.yaml`` with what ``plan.yaml`` here replaces.
 The table goes to ``data/reference/linux_2_6_22.csv`` when all experiments are compared, and is printed. Outputs of the kernel are
 kept in ``results/linux_2_6_22``, so an interrupted comparison resumes. Requires QEMU and musl-gcc (packages qemu-system-x86 and
 musl-tools of Debian).
@@ -49,7 +49,6 @@ EXPERIMENTS = (
     "two_rtts",
     "fourteen",
 )
-KERNEL_RUNS = 3
 TX_QUEUE_PKTS = 64  # of a DCCP socket; the default of 5 is too few for a program that is not always awake
 OLD_MACHINE = ("-machine", "pc,accel=tcg")  # the last option counts
 COMMAND_LINE = "console=ttyS0 quiet panic=-1 rdinit=/init"
@@ -116,12 +115,12 @@ def run(kernel: Path, agent: bytes, scenario: Scenario, seed: int) -> Result:
 
 
 def plan() -> PaperConfig:
-    """``config/guest.yaml`` with the sections and the experiment of ``plan.yaml``."""
-    parts = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
-    experiments = parts[0]["experiments"] | parts[1]["experiments"]
+    """``config/guest.yaml`` with what ``plan.yaml`` replaces and adds."""
+    shared, own = [yaml.safe_load(path.read_text()) for path in (Layout(ROOT).guest_config, HERE / "plan.yaml")]
+    sections = {name: section | own[name] if name in own else section for name, section in shared.items()}
     with tempfile.TemporaryDirectory() as folder:
         merged = Path(folder) / "plan.yaml"
-        merged.write_text(yaml.safe_dump({**parts[0], **parts[1], "experiments": experiments}))
+        merged.write_text(yaml.safe_dump(sections))
         return scenarios.load(merged)
 
 
@@ -156,7 +155,8 @@ def _is_wanted(name: str, patterns: list[str]) -> bool:
 
 def _compared(config: PaperConfig, name: str, specs: list, kernel: Path, agent: bytes) -> pd.DataFrame:
     """The rows of an experiment."""
-    of_kernel = [spec for spec in specs if spec.replicate < KERNEL_RUNS]
+    (n_runs,) = config.analysis_value("guest_runs").values()
+    of_kernel = [spec for spec in specs if spec.replicate < n_runs]
     with ThreadPoolExecutor(machine.free_cores()) as pool:
         made = list(pool.map(lambda spec: run(kernel, agent, spec.scenario, spec.replicate + 1), of_kernel))
     results = iter(made)
