@@ -134,6 +134,10 @@ def test_measures_are_those_of_the_papers(pair):
     assert np.array_equal(pair.jfi_t, fairness.jfi_over_time(pair.goodput_t_mbps), equal_nan=True)
     assert pair.jfi == fairness.mean_jfi(r)
     assert pair.jfi_of_means == fairness.jfi_of_means(r)
+    first, second = pair.goodput_mbps
+    assert pair.gini == pytest.approx(abs(first - second) / (2 * (first + second)))
+    share = first / (first + second)
+    assert pair.entropy == pytest.approx(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
     u_db = fairness.nru_over_time_db(r, 1 / pair.self_mbps, 8 * 1448 / 1e6)
     assert pair.nru_db == pytest.approx(fairness.flow_nru_db(u_db), abs=1e-12)
     assert pair.nru_of_mean_db == pytest.approx(fairness.flow_nru_db_of_mean(r, 1 / pair.self_mbps), abs=1e-12)

@@ -265,6 +265,16 @@ class _One:
         return np.asarray(fairness.jfi(self.goodput_mbps))
 
     @property
+    def gini(self) -> Floats:
+        """Gini's coefficient of the mean goodputs, (...): 0 is equal."""
+        return rulers.gini(self.goodput_mbps)
+
+    @property
+    def entropy(self) -> Floats:
+        """Shannon's entropy of the shares of the mean goodput, over that of equal shares, (...): 1 is equal."""
+        return rulers.entropy(self.goodput_mbps)
+
+    @property
     def self_mbps(self) -> Floats:
         """Each flow's goodput, in its position, when all flows are of its kind, (..., flows)."""
         return np.array([own.goodput_mbps[n] for n, own in enumerate(self.references["self"])])
@@ -439,6 +449,8 @@ class Run:
     jfi = _Measure()
     jfi_t = _Measure()
     jfi_of_means = _Measure()
+    gini = _Measure()
+    entropy = _Measure()
     self_mbps = _Measure("self")
     solo_mbps = _Measure("solo")
     max_min_mbps = _Measure()
