@@ -7,7 +7,7 @@ import pytest
 
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
-from tests.engine.slow import agree, covering, forward, some_of
+from tests.engine.slow import agree, covering, forward
 from tests.reference.dumbbell import FlowSpec, simulate
 
 
@@ -85,13 +85,13 @@ def test_linux_2_6_22_acknowledges_at_once_and_waits_for_lost_retransmissions(re
     assert all(slow.reductions)
 
 
-@pytest.mark.parametrize("number", some_of(range(12)))
-def test_linux_2_6_22_after_an_overshoot(number):
-    """Retransmissions are lost while the queue is still full: among these numbers are timeouts within a recovery."""
+@pytest.mark.parametrize("seed", [1, 6, 10])
+def test_linux_2_6_22_after_an_overshoot(seed):
+    """Retransmissions are lost while the queue is still full, and a timeout follows within the recovery."""
     shared = {"ack_every": 2, "stack": "linux_2_6_22", "reduction": "rate_halving", "iw_pkts": 2, "rwnd_pkts": 1500.3}
     flows = [forward(0.1003, **shared), forward(0.0703, start_s=4.0013, **shared)]
-    slow = agree(*flows, seed=number, jitter_s=0.0024, buffer_pkts=100.37)
-    assert all(slow.reductions)
+    slow = agree(*flows, seed=seed, jitter_s=0.0024, buffer_pkts=100.37)
+    assert all(slow.reductions) and any(slow.timeouts)
 
 
 @pytest.mark.parametrize("loss_rate, seed, access_bps", [(0.1, 1, 15e6), (0.25, 2, 0), (0.25, 2, 15e6)])

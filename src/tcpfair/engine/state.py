@@ -87,10 +87,8 @@ ENDPOINT = np.dtype(
         ("next_ack_s", np.float64),
         ("next_emission_s", np.float64),
         ("delack_at_s", np.float64),
-        (
-            "reorder_at_s",
-            np.float64,
-        ),  # when packets that later ones have passed count as lost; of CCID 2: the tick to send at
+        # when packets that later ones have passed count as lost; of CCID 2 of Linux 2.6.22: the tick to send at
+        ("reorder_at_s", np.float64),
         ("rx_head", np.int64),
         ("tail", np.int64),
         ("ring_first", np.int64),
@@ -150,10 +148,8 @@ ENDPOINT = np.dtype(
         ("round_rtt_min", np.float64),
         # losses in order: lost[resend:shown] await retransmission, lost[shown:lost_tail] are not detected yet
         ("resend", np.int64),
-        (
-            "waits_pkts",
-            np.int64,
-        ),  # lost retransmissions that wait for the timeout and count as in flight (Linux 2.6.22)
+        # lost retransmissions that wait for the timeout and count as in flight (Linux 2.6.22)
+        ("waits_pkts", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
         # sender: what it may send, packets
