@@ -99,7 +99,7 @@ class Aimd:
 
 @dataclass(frozen=True)
 class WholeCcid2:
-    """CCID 2 of Linux 6 (ccid2_new_ack, ccid2_congestion_event): a packet at a time."""
+    """CCID 2 of Linux (ccid2_new_ack, ccid2_congestion_event): a packet at a time."""
 
     def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
         for _ in range(acked):
@@ -830,7 +830,8 @@ class Sender:
         texts = Aimd(slow_start_pkts=0.5, leaves_whole_packets=spec.stack != "text") if is_ccid2 else Aimd()
         is_linux_6 = spec.stack == "linux_6"
         named = texts if spec.stack == "text" or is_ccid2 else WholeReno(is_linux_6)
-        if is_ccid2 and is_linux_6:
+        self.is_linux_ccid2 = is_ccid2 and spec.stack in ("linux_2_6_22", "linux_6")
+        if self.is_linux_ccid2:
             named = WholeCcid2()
         self.cc: CongestionControl = named if isinstance(spec.cc, str) else spec.cc
         self.window = WindowState(
@@ -862,7 +863,6 @@ class Sender:
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
         self.last_reduction_order = 0  # CCID2: transmissions before the last reduction
-        self.is_linux_ccid2 = is_ccid2 and is_linux_6
         self.has_poll = False  # CCID 2 of Linux 2.6.22: a tick is awaited
         self.is_old_linux = spec.stack == "linux_2_6_22" and self.is_reliable
         self.sends_at_ticks = spec.stack == "linux_2_6_22" and is_ccid2
@@ -1079,18 +1079,23 @@ class Sender:
             self._reduce_at_once()
 
     def _update_linux_ccid2(self, acked: int, new_losses: list[Packet]) -> None:
-        """Linux 6.1, ccid2_hc_tx_packet_recv; its times are whole ticks."""
+        """ccid2_hc_tx_packet_recv of Linux 2.6.22 and 6.1; its times are whole ticks, the Ack Ratio is 6.1's."""
         self.phase = Phase.OPEN
         if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
             self.cc.on_ack(self.window, acked=acked, acks=1, now=self.events.now_s)
-        self._adapt_ack_ratio()
-        if any(math.floor(LINUX_HZ * packet.handed_s) >= self.last_reduction_tick for packet in new_losses):
+        if not self.sends_at_ticks:
+            self._adapt_ack_ratio()
+        if any(self._tick_at(packet.handed_s) >= self.last_reduction_tick for packet in new_losses):
             counted_acks = self.window.counted_acks
             self._reduce_at_once()
             self.window.counted_acks = counted_acks
-            self.last_reduction_tick = math.floor(LINUX_HZ * self.events.now_s)
-            if self.asked_ratio > self.window.cwnd_pkts:
+            self.last_reduction_tick = self._tick_at(self.events.now_s)
+            if not self.sends_at_ticks and self.asked_ratio > self.window.cwnd_pkts:
                 self._ask_ack_ratio(max(math.floor(self.window.cwnd_pkts) // 2, 1))
+
+    def _tick_at(self, time_s: float) -> int:
+        """Of the host's clock; that of CCID 2 of Linux 2.6.22 ticks when the flow starts, and the rounding of times is less than 1 ns."""
+        return math.floor(LINUX_HZ * (time_s - self.spec.start_s + 1e-9 if self.sends_at_ticks else time_s))
 
     def _adapt_ack_ratio(self) -> None:
         """Linux 6.1, ccid2_new_ack: five windows of ACKs shall fit into the receiver's sequence window, and be half of it."""
@@ -1122,7 +1127,7 @@ class Sender:
             self._send_now()
         elif not self.has_poll and self._may_send():
             self.has_poll = True
-            ticks = math.floor(LINUX_HZ * (self.events.now_s - self.spec.start_s)) + 1
+            ticks = self._tick_at(self.events.now_s) + 1
             self.events.at(self.spec.start_s + ticks / LINUX_HZ, self._poll, order=(self.place, TIMER))
 
     def _poll(self) -> None:
@@ -1247,7 +1252,7 @@ class Sender:
         self.last_reduction_order = len(self.transmissions)
         if not self.is_reliable:
             self.in_flight.clear()
-            if self.is_linux_ccid2:
+            if self.is_linux_ccid2 and not self.sends_at_ticks:
                 self._ask_ack_ratio(1)
             self._send()
             return

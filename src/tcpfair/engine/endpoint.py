@@ -34,6 +34,7 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
 LEAST_WAIT_S = 0.002  # TCP_TIMEOUT_MIN_US of Linux 6
+_ROUNDING_S = 1e-9  # far above the rounding of times, far below a tick
 # Linux 6, ccid2.h: a fifth of the receiver's sequence window of 100 packets, and half of that
 MOST_RATIO_ACKS, LEAST_RATIO_ACKS = 20.0, 10.0
 NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond the packets in flight, at the end of a recovery
@@ -549,7 +550,7 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
         e.una = e.rcv_nxt
         e.resend = e.shown  # no retransmissions
         if f.whole == LINUX_6:
-            acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown)
+            acknowledge_as_linux(links, e, f, p, lost, log, flow, now, losses_shown)
             grows = False
         elif highest_lost >= e.reduced_seq:
             # RFC 4341, section 5: one congestion event per window of data
@@ -566,22 +567,29 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
 
 
 @jit
-def acknowledge_as_linux_6(links, e, f, p, lost, log, flow, now, losses_shown):
-    """CCID 2 of Linux 3.2 and later (ccid2_hc_tx_packet_recv): growth precedes a reduction and keeps its count of ACKs."""
+def acknowledge_as_linux(links, e, f, p, lost, log, flow, now, losses_shown):
+    """CCID 2 of Linux (ccid2_hc_tx_packet_recv): growth precedes a reduction and keeps its count of ACKs."""
     if f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
-    adapt_ack_ratio(e, f)
+    if e.stack == LINUX_6:
+        adapt_ack_ratio(e, f)
     if losses_shown == 0:
         return
     newest = lost[place(e.lost_first, e.shown - 1, e.lost_mask)]
     # ccid2_congestion_event: a packet of the tick of the last reduction was not sent before it
-    if tick(newest.sent_s) >= e.reduced_tick:
+    if tick_of_sender(e, newest.sent_s) >= e.reduced_tick:
         counted = f.cwnd_cnt
         reduce_at_once(links, e, f, p, log, flow, now)
         f.cwnd_cnt = counted
-        e.reduced_tick = np.int64(tick(now))
-        if e.asked_ratio > f.cwnd:
+        e.reduced_tick = np.int64(tick_of_sender(e, now))
+        if e.asked_ratio > f.cwnd and e.stack == LINUX_6:
             ask_ack_ratio(e, max(np.int64(f.cwnd) // 2, 1))
+
+
+@jit
+def tick_of_sender(e, at_s):
+    """Ticks of the sender's clock. That of CCID 2 of Linux 2.6.22 begins with the flow, which sends at its ticks."""
+    return tick(at_s - e.start_s + _ROUNDING_S) if e.holds == POLLING else tick(at_s)
 
 
 @jit
@@ -672,7 +680,7 @@ def timeout(links, e, f, p, ring, acks, lost, log, flow, now):
         e.resend = e.shown
         e.reduced_seq = e.snd_nxt
         e.head = e.rx_head
-        if f.whole == LINUX_6:
+        if e.stack == LINUX_6:
             ask_ack_ratio(e, 1)  # ccid2_hc_tx_rto_expire
     log_event(links, log, flow, RTO, f, now, before, f.cwnd)
 
@@ -751,7 +759,7 @@ def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
     if e.holds == POLLING:
         if now != e.reorder_at_s:  # dccp_write_xmit_timer
             if allowed > 0:
-                e.reorder_at_s = min(e.reorder_at_s, e.start_s + (tick(now - e.start_s) + 1.0) / LINUX_HZ)
+                e.reorder_at_s = min(e.reorder_at_s, e.start_s + (tick_of_sender(e, now) + 1.0) / LINUX_HZ)
             return
         e.reorder_at_s = NEVER
     elif e.holds != 0 and e.holds != TIMER:
