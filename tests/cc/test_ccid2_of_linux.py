@@ -1,10 +1,9 @@
 """What in Linux's CCID 2 halves its window without a loss on the path: the arithmetic of docs/ledger.md.
 
-A model of a flow through one queue, from Linux 2.6.24 (``net/dccp`` of github.com/george-hopkins/Samsung-BD-C8000, the release
-nearest to the testbed's 2.6.22 whose text was available). The receiver keeps the Ack Vector (``ackvec.c``: dccp_ackvec_add,
-dccp_ackvec_throw_record, dccp_ackvec_check_rcv_ackno), the sender the window (``ccids/ccid2.c``: ccid2_hc_tx_packet_recv,
-ccid2_new_ack, ccid2_congestion_event). Feature negotiation changes no Ack Ratio (``feat.c``: dccp_feat_update), so both sides
-keep the 1 of dccp_init_sock (``proto.c``).
+A model of a flow through one queue, from Linux 2.6.22.19 (``net/dccp`` of github.com/j0n3lson/linux-2.6.22.19-cs370). The
+receiver keeps the Ack Vector (``ackvec.c``: dccp_ackvec_add, dccp_ackvec_throw_record, dccp_ackvec_check_rcv_ackno), the sender
+the window (``ccids/ccid2.c``: ccid2_hc_tx_packet_recv, ccid2_new_ack, ccid2_congestion_event). Feature negotiation changes no
+Ack Ratio (``feat.c``: dccp_feat_update), so both sides keep the 1 of dccp_init_sock (``proto.c``).
 """
 
 from __future__ import annotations
