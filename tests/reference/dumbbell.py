@@ -1090,7 +1090,7 @@ class Sender:
             self._reduce_at_once()
             self.window.counted_acks = counted_acks
             self.last_reduction_tick = self._tick_at(self.events.now_s)
-            if not self.sends_at_ticks and self.asked_ratio > self.window.cwnd_pkts:
+            if self.asked_ratio > self.window.cwnd_pkts:
                 self._ask_ack_ratio(max(math.floor(self.window.cwnd_pkts) // 2, 1))
 
     def _tick_at(self, time_s: float) -> int:

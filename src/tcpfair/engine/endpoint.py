@@ -582,7 +582,7 @@ def acknowledge_as_linux(links, e, f, p, lost, log, flow, now, losses_shown):
         reduce_at_once(links, e, f, p, log, flow, now)
         f.cwnd_cnt = counted
         e.reduced_tick = np.int64(tick_of_sender(e, now))
-        if e.asked_ratio > f.cwnd and e.stack == LINUX_6:
+        if e.asked_ratio > f.cwnd:
             ask_ack_ratio(e, max(np.int64(f.cwnd) // 2, 1))
 
 
