@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from statistics import mean, median
 
 import pandas as pd
 import pytest
@@ -45,13 +46,15 @@ def test_readme_quotes_the_baseline():
     [
         ("the packet lab shows {0:.2f} for replicate 0", "Reno", 0.01),
         ("The ratio rises to {0:.2f},", "Reno", 1e-6),
-        ("the ratio is {0:.2f} for replicate 0", "Libra", 0.01),
+        ("In replicate 0 the ratio is {0:.2f}; the median of the 20 runs of figure 8 is {median:.2f}.", "Libra", 0.01),
         ("the ratio ranges from {least:.2f} to {most:.2f}. The mean is {mean:.2f},", "Reno", 1e-6),
+        ("their mean is {all_mean:.2f}, from {all_least:.2f} to {all_most:.2f}.", "Reno", 1e-6),
     ],
 )
 def test_the_solutions_quote_the_bundled_runs(sentence, protocol, loss_rate):
     found = ratios(protocol, loss_rate)
     ten = found[:10]
-    quoted = sentence.format(found[0], least=min(ten), most=max(ten), mean=sum(ten) / len(ten))
+    of_all = {"all_least": min(found), "all_most": max(found), "all_mean": mean(found), "median": median(found)}
+    quoted = sentence.format(found[0], least=min(ten), most=max(ten), mean=mean(ten), **of_all)
     assert LONG_OVER_SHORT.search(quoted)
     assert quoted in words("docs/teaching_solutions.md")
