@@ -46,9 +46,9 @@ tcpfair.results = (() => {
       several && [wordsOf("jfi_mean"), fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged: 1 when all get the same"],
       several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
       side.run.flows.length === 2 && [wordsOf("ratio"), short(ratioOf(side)), "ratio of the mean throughputs"],
-      weighted && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
+      weighted && ["NRU case", `case ${caseOf(side)}`, CASES[caseOf(side)] || "no flow"],
       weighted && ["all flows fair at once", Number.isNaN(tU) ? "never" : `first after ${fixed(tU, 1)} s${since}`, `T_U: since t_e = ${plain(analysis.t_e_s)} s, in means over ${plain(analysis.convergence_window_s)} s; once is not for good`],
-      ["overflows", fixed(overflows, 0), `packets that found the buffer full, from ${measured(side)}`],
+      ["overflows", fixed(overflows, 0), `packets that found the buffer full, from ${measured(side)}; several may be one loss event`],
     ].filter(Boolean);
   }
 
@@ -127,7 +127,7 @@ tcpfair.results = (() => {
       return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(losses), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
     });
     const time = tS === null ? `Means from ${measured(side)}` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
-    const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "losses" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
+    const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "loss events" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
     const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
     const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
     return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
