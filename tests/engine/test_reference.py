@@ -112,7 +112,12 @@ def test_timeouts_of_linux_2_6_22(loss_rate, seed, access_bps):
 @pytest.mark.parametrize("loss_rate", [0.0, 0.2])
 @pytest.mark.parametrize("access_bps", [0, 15e6])
 def test_ccid2_of_linux_2_6_22_sends_at_ticks(loss_rate, access_bps):
-    shared = {"ack_every": 2 if loss_rate else 1, "stack": "linux_2_6_22", "access_bps": access_bps, "access_queue_pkts": 60}
+    shared = {
+        "ack_every": 2 if loss_rate else 1,
+        "stack": "linux_2_6_22",
+        "access_bps": access_bps,
+        "access_queue_pkts": 60,
+    }
     flows = [forward(0.0503, "ccid2", start_s=0.0007, **shared), forward(0.0513, "ccid2", start_s=2.0013, **shared)]
     slow = agree(*flows, forward(0.0603, start_s=3, **shared), jitter_s=0.001, loss_rate=loss_rate)
     assert all(slow.reductions[:2])

@@ -1094,7 +1094,7 @@ class Sender:
                 self._ask_ack_ratio(max(math.floor(self.window.cwnd_pkts) // 2, 1))
 
     def _tick_at(self, time_s: float) -> int:
-        """Of the host's clock; that of CCID 2 of Linux 2.6.22 ticks when the flow starts, and the rounding of times is less than 1 ns."""
+        """Of the host's clock; that of CCID 2 of Linux 2.6.22 ticks when the flow starts. Times are rounded by less than 1 ns."""
         return math.floor(LINUX_HZ * (time_s - self.spec.start_s + 1e-9 if self.sends_at_ticks else time_s))
 
     def _adapt_ack_ratio(self) -> None:

@@ -10,8 +10,9 @@ the receive window. Not modelled: TCPlike's limit of 253 bytes for its Ack Vecto
 
 With ``stack: linux_6`` it is that of Linux 3.2 and later (net/dccp/ccids/ccid2.c): whole windows that grow a packet at a time;
 the engine adapts the Ack Ratio, lets the window grow before a loss reduces it (endpoint.acknowledge_as_linux), and has TCP's
-timer. ``linux_2_6_22`` has the same windows, a constant Ack Ratio and the older timer. Not modelled: its limit of half the Ack Ratio per ACK in slow start, which binds where an ACK covers more packets, its RTT
-samples of all packets of an ACK, and the reduction of windows that the application does not use.
+timer. ``linux_2_6_22`` has the same windows, a constant Ack Ratio and the older timer. Not modelled: its limit of half the Ack
+Ratio per ACK in slow start, which binds where an ACK covers more packets, its RTT samples of all packets of an ACK, the reduction
+of windows that the application does not use, and windows of one packet.
 """
 
 from __future__ import annotations

@@ -81,9 +81,10 @@ ACK of PSH at once              out     6.1.56, 6.6 and later           a sender
 CCID 2 sends at ticks           in      DCCP to 2.6.35                  ``stack: linux_2_6_22``: it looks at its window once in a
                                                                         tick of 4 ms (dccp_write_xmit_timer), so it sends bursts
                                                                         and has up to 0.06 more of a link it shares with TCP
-a second reduction of CCID 2    in      DCCP                            ``stack: linux_2_6_22``, ``linux_6``: by a lost packet sent
-                                                                        in the tick of the first (ccid2_congestion_event); with
-                                                                        windows of whole packets, shares by up to 0.1
+a second reduction of CCID 2    in      DCCP                            ``stack: linux_2_6_22``, ``linux_6``: by a lost packet
+                                                                        that was sent in the tick of the first
+                                                                        (ccid2_congestion_event); with windows of whole packets,
+                                                                        shares by up to 0.1
 Ack Ratio of CCID 2             in      DCCP of 3.2 and later           ``stack: linux_6``: 10 to 19 ACKs per window, so bursts
                                                                         grow with the window; in 2.6.22 it is 1: ``ack_every``
 adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; at windows of six packets 55 ms

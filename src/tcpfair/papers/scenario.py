@@ -182,8 +182,9 @@ def defaults_digest() -> str:
 
 
 def one_line(error: ValidationError, where: str) -> InputError:
-    """The first message of a pydantic error as one line: file, field, valid values."""
-    first = error.errors()[0]
+    """A message of a pydantic error as one line: file, field, valid values. Of several: an unknown field, else the first."""
+    found = error.errors()
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     field = ".".join(str(part) for part in first["loc"])
     where = f"{where}: {field}" if field else where  # a rule between fields names them
     given = first.get("input")

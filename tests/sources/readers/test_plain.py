@@ -106,6 +106,9 @@ def test_lost_rows_are_a_gap_and_uneven_intervals_are_not(flows):
 
 def test_semicolons_with_decimal_commas_tabs_comments_and_windows_ends(flows):
     assert flows("time;rate_kbps\r\n1,5;8,5\r\n2,5;9,5\r\n")["flow1"].total_bytes[-1] == 2250
+    with_dots = flows("time;flow;rate_kbps\n1,5;10.0.0.1:5001;8,5\n2,5;10.0.0.1:5001;9,5\n")
+    assert [flow.total_bytes[-1] for flow in with_dots.values()] == [2250]
+    assert flows("time;rate_kbps\n1.5;8.5\n2.5;9.5\n")["flow1"].total_bytes[-1] == 2250
     assert flows("# by hand\n# t_s\tbytes\n1\t5\n2\t6\n")["flow1"].total_bytes[-1] == 11
 
 

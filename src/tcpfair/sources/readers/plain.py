@@ -534,7 +534,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
         for lines, block in pieces(path, _BLOCK_BYTES, may_lack_end=True):
             if lines[0] == 1:
                 lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
-                if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
+                if delimiter == ";" and _number_with(b",", block) and not _number_with(b".", block):
                     decimal = ","
             if delimiter == SPACES:
                 block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
@@ -543,6 +543,11 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
                 yield _rows(block, lines, names, "," if delimiter == SPACES else delimiter, decimal, table)
 
     return names, rows_of
+
+
+def _number_with(mark: bytes, block: bytes) -> bool:
+    """Whether a cell between semicolons is a number with this decimal mark."""
+    return bool(re.search(rb"(?m)(?:^|;)[ \t]*[+-]?\d+" + re.escape(mark) + rb"\d+[ \t\r]*(?:;|$)", block))
 
 
 def _rows(
