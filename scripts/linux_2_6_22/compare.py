@@ -3,9 +3,9 @@
     PYTHONPATH=src .venv/bin/python scripts/linux_2_6_22/compare.py BZIMAGE [EXPERIMENT/ALGORITHM...]
 
 The scenarios are those of ``config/guest.yaml`` with what ``plan.yaml`` here replaces.
-The table goes to ``data/reference/linux_2_6_22.csv`` when all experiments are compared, and is printed. Outputs of the kernel are
-kept in ``results/linux_2_6_22``, so an interrupted comparison resumes. Requires QEMU and musl-gcc (packages qemu-system-x86 and
-musl-tools of Debian).
+The table goes to ``data/reference/linux_2_6_22.csv`` and is printed; given experiments replace only their rows. Outputs of the
+kernel are kept in ``results/linux_2_6_22``, so an interrupted comparison resumes. Requires QEMU and musl-gcc (packages
+qemu-system-x86 and musl-tools of Debian).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from tcpfair.validation import agreement, measures, scenarios
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEPT = ROOT / "results" / "linux_2_6_22"
+TABLE = ROOT / "data" / "reference" / "linux_2_6_22.csv"
+ROW = ["experiment", "algorithm", "metric"]
 TOOL = "linux_2_6_22"
 EXPERIMENTS = (
     "start",
@@ -144,9 +146,12 @@ def main(kernel: Path, patterns: list[str]) -> None:
                 found[-1][["algorithm", "metric", "engine_mean", "tool_mean", "relative", "verdict"]].to_string(),
                 flush=True,
             )
-    if not patterns:
-        table = agreement.rounded(pd.concat(found, ignore_index=True).drop(columns="explanation"))
-        write_whole(ROOT / "data" / "reference" / "linux_2_6_22.csv", table.to_csv(index=False, lineterminator="\n"))
+    table = agreement.rounded(pd.concat(found, ignore_index=True).drop(columns="explanation"))
+    if patterns:
+        before = pd.read_csv(TABLE)
+        rows = pd.concat([table, before]).drop_duplicates(ROW).set_index(ROW)
+        table = rows.loc[before.set_index(ROW).index].reset_index()[before.columns]
+    write_whole(TABLE, table.to_csv(index=False, lineterminator="\n"))
 
 
 def _is_wanted(name: str, patterns: list[str]) -> bool:
