@@ -210,7 +210,9 @@ OVER_RUNS = {
     "rtt/4": "common_law < mean < random and 0.02 < sd < 0.1",
     "nru/1": "j125 < j25 and j25 > 0.95",
     "nru/3": "1.6 < 10 ** (mean_plus / 10) < 2 and 0.15 < 10 ** (mean_minus / 10) < 0.2",
-    "nru/4": "ccid2_mean - newreno_mean > 2 * sd and still_sd > 2 * sd and 45 < still < 70 and plus > 0 > minus and j > 0.85",
+    # the difference of two flows that share a full link deviates by twice as much as one of them
+    "nru/4": "1 < (ccid2_mean - newreno_mean) / (2 * sd) < 2 and abs(still - 94 / 2) < still_sd / 2 and still_sd > 2 * sd"
+    " and plus > 0 > minus and j_mean > 0.9",
     "phase/1": "low < 0.1 and high > 1 and share > 90",
     "phase/3": "0.3 < low < high < 0.6 and share < 5",
     "phase/4": "low < 1 < high and abs(mean - 1) < 0.02",
