@@ -1094,8 +1094,10 @@ class Sender:
                 self._ask_ack_ratio(max(math.floor(self.window.cwnd_pkts) // 2, 1))
 
     def _tick_at(self, time_s: float) -> int:
-        """Of the host's clock; that of CCID 2 of Linux 2.6.22 ticks when the flow starts. Times are rounded by less than 1 ns."""
-        return math.floor(LINUX_HZ * (time_s - self.spec.start_s + 1e-9 if self.sends_at_ticks else time_s))
+        """Of the host's clock; that of CCID 2 of Linux 2.6.22 ticks when the flow starts."""
+        if self.sends_at_ticks:
+            return math.floor(LINUX_HZ * (time_s - self.spec.start_s) + TICK_TOLERANCE)
+        return math.floor(LINUX_HZ * time_s)
 
     def _adapt_ack_ratio(self) -> None:
         """Linux 6.1, ccid2_new_ack: five windows of ACKs shall fit into the receiver's sequence window, and be half of it."""

@@ -39,6 +39,8 @@ MIN_WINDOW_PKTS = 2.0
 TEXT, LINUX, NS2, LINUX_6 = 0.0, 1.0, 2.0, 3.0
 LINUX_HZ = 250.0  # ticks of its clock per second in Debian's kernels, for ``stack: linux_6``
 STACK = {"text": TEXT, "linux": LINUX, "linux_2_6_22": LINUX, "ns2": NS2, "linux_6": LINUX_6}
+# the ccid2.c of 2.6.22 counts packets as that of Linux 6
+STACK_OF_ALGORITHM = {"ccid2": STACK | {"linux_2_6_22": LINUX_6}}
 
 
 class Param(NamedTuple):

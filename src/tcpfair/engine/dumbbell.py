@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tcpfair.cc.api import STACK, TEXT
+from tcpfair.cc.api import STACK, STACK_OF_ALGORITHM, TEXT
 from tcpfair.cc.registry import algorithm, dtypes, param_values
 from tcpfair.engine.blocks import LOG_RESERVE
 from tcpfair.engine.loop import REACHED, WANTS_SLOTS, simulate
@@ -283,8 +283,6 @@ def _given_flows(flows) -> np.ndarray:
     for row, flow in zip(rows, flows, strict=True):
         chosen = algorithm(flow.cc)
         as_own_agent = chosen.own_agent and STACKS[flow.stack] == NS2
-        # the ccid2.c of 2.6.22 counts packets as that of Linux 6
-        arithmetic = "linux_6" if flow.stack == "linux_2_6_22" and not chosen.reliable else flow.stack
         of_algorithm = {
             "algorithm": chosen.number,
             "recovery": RECOVERY[flow.recovery or chosen.recovery],
@@ -292,7 +290,7 @@ def _given_flows(flows) -> np.ndarray:
             "direction": DIRECTIONS.index(flow.direction),
             "halving_floor": chosen.halving_floor,
             "reliable": chosen.reliable,
-            "whole": STACK[arithmetic] if chosen.whole or as_own_agent else TEXT,
+            "whole": STACK_OF_ALGORITHM.get(flow.cc, STACK)[flow.stack] if chosen.whole or as_own_agent else TEXT,
             "stack": OWN_AGENT if as_own_agent else STACKS[flow.stack],
             "rto": RTO_LAWS[flow.rto_law],
             "own_clamp": chosen.own_clamp,

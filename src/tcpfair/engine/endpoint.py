@@ -8,6 +8,7 @@ import numpy as np
 
 from tcpfair.cc.api import LINUX_6, LINUX_HZ, TEXT, tick, ticks
 from tcpfair.engine.blocks import LOG_RESERVE, place, widen_access, widen_got
+from tcpfair.engine.clock import EARLY
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import DUPLICATE_THRESHOLD, SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
 from tcpfair.engine.state import (
@@ -34,7 +35,6 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
 LEAST_WAIT_S = 0.002  # TCP_TIMEOUT_MIN_US of Linux 6
-_ROUNDING_S = 1e-9  # far above the rounding of times, far below a tick
 # Linux 6, ccid2.h: a fifth of the receiver's sequence window of 100 packets, and half of that
 MOST_RATIO_ACKS, LEAST_RATIO_ACKS = 20.0, 10.0
 NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond the packets in flight, at the end of a recovery
@@ -589,7 +589,7 @@ def acknowledge_as_linux(links, e, f, p, lost, log, flow, now, losses_shown):
 @jit
 def tick_of_sender(e, at_s):
     """Ticks of the sender's clock. That of CCID 2 of Linux 2.6.22 begins with the flow, which sends at its ticks."""
-    return tick(at_s - e.start_s + _ROUNDING_S) if e.holds == POLLING else tick(at_s)
+    return math.floor((at_s - e.start_s) * LINUX_HZ + EARLY) if e.holds == POLLING else tick(at_s)
 
 
 @jit

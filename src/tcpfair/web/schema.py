@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-from tcpfair.cc.api import STACK
+from tcpfair.cc.api import STACK, STACK_OF_ALGORITHM
 from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
@@ -126,6 +126,7 @@ NUMBERS = {
     "rto_of_stack": RTO_OF_STACK,
     "rto_of_algorithm": RTO_OF_ALGORITHM,
     "whole": STACK,
+    "whole_of_algorithm": STACK_OF_ALGORITHM,
     "laws": traffic.LAWS,
     "events": list(state.EVENT_NAMES),
     "stream": str(traffic._STREAM),

@@ -267,7 +267,6 @@ globalThis.tcpfair = tcpfair;
       given.forEach((flow, i) => {
         const algorithm = this.byName[flow.cc];
         const asOwnAgent = algorithm.own_agent && numbers.stacks[flow.stack] === numbers.stacks.ns2;
-        const arithmetic = flow.stack === "linux_2_6_22" && !algorithm.reliable ? "linux_6" : flow.stack; // the same ccid2.c
         put(view, given_flows_at + i * records.given_flow.bytes, records.given_flow, {
           ...flow,
           algorithm: algorithm.number,
@@ -276,7 +275,7 @@ globalThis.tcpfair = tcpfair;
           direction: numbers.directions.indexOf(flow.direction),
           halving_floor: algorithm.halving_floor,
           reliable: algorithm.reliable,
-          whole: algorithm.whole || asOwnAgent ? numbers.whole[arithmetic] : numbers.whole.text,
+          whole: algorithm.whole || asOwnAgent ? (numbers.whole_of_algorithm[flow.cc] || numbers.whole)[flow.stack] : numbers.whole.text,
           stack: asOwnAgent ? numbers.own_agent : numbers.stacks[flow.stack],
           rto: numbers.rto_laws[flow.rto || (numbers.rto_of_algorithm[flow.cc] || numbers.rto_of_stack)[flow.stack]],
           own_clamp: algorithm.own_clamp,
