@@ -17,7 +17,6 @@ import itertools
 import math
 import random
 import re
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -180,12 +179,11 @@ def attack(
     folder: Path,
     *,
     first_seed: int = 0,
-    said: Sidecar | None = None,
     share: float = 0.05,
     bytes_per_number: float = 1.0,
     s_per_number: float = 1.0,
 ) -> Counter[str]:
-    """Let ``reader`` read ``count`` damaged copies of the samples (files; of a folder, one file is damaged).
+    """Let ``reader`` read ``count`` damaged copies of the samples, below ``folder``.
 
     Silently, the bytes of all flows together may differ from the whole file's by ``share`` of them, and by
     ``bytes_per_number`` times the largest number that was changed (1 for a counter of bytes, 0 where the format says
@@ -194,7 +192,7 @@ def attack(
 
     Returns how many were read, marked and refused. Raises AssertionError that names sample, seed and damage.
     """
-    said = said or Sidecar()
+    said = Sidecar()
     outcomes: Counter[str] = Counter()
     whole = {sample: reader.read(sample, said) for sample in samples}
     for sample, observed in whole.items():
@@ -202,10 +200,10 @@ def attack(
     for seed in range(first_seed, first_seed + count):
         chance = random.Random(-seed - 1)
         sample = chance.choice(samples)
-        path, target = _copy(sample, folder, chance)
-        original = target.read_bytes()
-        mutation = _damaged(original, seed, chance)
-        target.write_bytes(mutation.data)
+        mutation = _damaged(sample.read_bytes(), seed, chance)
+        path = folder / "damaged" / sample.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(mutation.data)
         where = f"{sample.name}: seed {seed}: {mutation.kind}"
         with _watched(where):
             reader.sniff(path)
@@ -232,18 +230,6 @@ def attack(
             )
         assert len(observed.flows) <= len(whole[sample].flows) + 2, f"{where}: {len(observed.flows)} flows"
     return outcomes
-
-
-def _copy(sample: Path, folder: Path, chance: random.Random) -> tuple[Path, Path]:
-    """A copy of a sample, and the file in it that is to be damaged."""
-    path = folder / "damaged" / sample.name
-    if not sample.is_dir():
-        path.parent.mkdir(exist_ok=True)
-        shutil.copy(sample, path)
-        return path, path
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(sample, path)
-    return path, chance.choice(sorted(file for file in path.rglob("*") if file.is_file()))
 
 
 def _damaged(original: bytes, seed: int, chance: random.Random) -> Mutation:
