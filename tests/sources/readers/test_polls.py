@@ -91,7 +91,7 @@ def test_a_timeout_ends_all_doubt():
 
 
 def store_of(n_polls, changes=()):
-    store = polls.PollStore(Path("log"), polls.Clock(is_wall=True))
+    store = polls.PollStore(Path("log"), is_wall=True)
     numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(3)]
     for poll in range(n_polls):
         store.polls([poll / 10])

@@ -202,14 +202,6 @@ def socket_of(local: str, peer: str, cookie: str) -> Socket:
     return Socket(end_of(local), end_of(peer), cookie)
 
 
-class Clock(NamedTuple):
-    """The clock of a recording."""
-
-    is_wall: bool  # seconds since 1970; else only differences are meaningful
-    error_s: float = 0.0
-    steps_s: tuple[float, ...] = ()  # on this clock, corrected
-
-
 STORED = {
     "socket": np.int32,
     "poll": np.int32,
@@ -233,11 +225,13 @@ class PollStore:
 
     While it has more than ``MAX_ROWS``, it keeps for each socket only the last poll in ever longer intervals, and all
     polls around a change of state, ssthresh or retransmissions, so that no loss is missed. A ``bin_s`` thins it to such
-    intervals in any case. ``times_s`` are the times of the polls, on ``clock``.
+    intervals in any case. ``times_s`` are the times of the polls; without ``is_wall`` only their differences are meaningful.
     """
 
-    def __init__(self, path: Path, clock: Clock, bin_s: float = 0.0) -> None:
-        self.path, self.clock = path, clock
+    def __init__(self, path: Path, *, is_wall: bool, bin_s: float = 0.0) -> None:
+        self.path, self.is_wall = path, is_wall
+        self.clock_error_s = 0.0
+        self.clock_steps_s: list[float] = []  # corrected
         self.bin_s = self.requested_bin_s = bin_s
         self.sockets: dict[Socket, int] = {}
         self.ccs: dict[str, int] = {}
@@ -355,7 +349,7 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     for name, pair, total in zip(names, pairs, totals, strict=True):
         with located(name):
             found.append(_candidate(store, said, state, name, pair, keys[pair.counted[0]], total >= small))
-    if store.clock.is_wall:
+    if store.is_wall:
         return found
     # without a wall clock the file's own clock gives the starts of its flows relative to each other
     first_s = min((flow.offset_s for flow in found), default=0.0)
@@ -412,7 +406,7 @@ def _candidate(
     check_span(t_s[0], t_s[-1])
     refuse_more(len(t_s), MAX_OF_FLOW, "polls, a day at 0.1 s; give the recording in parts")
     zero_s = float(t_s[0])
-    clock_s = zero_s if store.clock.is_wall else None
+    clock_s = zero_s if store.is_wall else None
     known: dict[str, object] = {}
     if polls is not None:
         at_s = polls["t_s"].to_numpy() - zero_s
@@ -428,12 +422,12 @@ def _candidate(
         origin=f"{'receiver' if is_received else 'sender'}: {counter}",
         rtt_s=rtt_s,
         clock_s=clock_s,
-        clock_error_s=store.clock.error_s,
-        offset_s=None if store.clock.is_wall else zero_s,
+        clock_error_s=store.clock_error_s,
+        offset_s=None if store.is_wall else zero_s,
         identity=identity(*pair.ends, key.cookie, clock_s),
         ends=pair.ends,
         gaps_s=gaps(t_s - zero_s),
-        clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
+        clock_steps_s=tuple(step_s - zero_s for step_s in store.clock_steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
     )
 
@@ -611,5 +605,5 @@ def observed(
         tuple(kept),
         (store.path,),
         remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.bin_s > store.requested_bin_s else [])),
-        has_own_zero=not store.clock.is_wall,
+        has_own_zero=not store.is_wall,
     )

@@ -38,7 +38,7 @@ import pyarrow.compute as pc
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
@@ -201,14 +201,14 @@ class _Log:
     """The data read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.store = PollStore(path, Clock(is_wall=True))
+        self.store = PollStore(path, is_wall=True)
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
         self.is_fresh = True  # a poll began, and no socket since
         self.seen: set[int] = set()  # sockets of the current poll
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
         self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
-        self.is_wall = self.is_whole = True
+        self.is_whole = True  # all stamps are whole seconds
         self.first_strange = self.strange_count = self.without_stamp = 0
         self.with_state = self.with_bytes = 0  # sockets' polls
         self.cut = False
@@ -258,7 +258,7 @@ class _Log:
             if stamp.wraps and stamp.t_s < self.stamp.t_s - MAX_SPAN_S / 2:
                 self.midnights_s += MAX_SPAN_S
         self.stamp = stamp
-        self.is_wall &= stamp.is_wall
+        self.store.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
 
     def _socket(self, line: bytes, found: re.Match[bytes]) -> int:
@@ -392,12 +392,12 @@ def _set_clock(log: _Log) -> list[str]:
         remarks.append(
             f"the clock of the polls ran backwards or jumped {len(steps_s)} times; what follows is put right"
         )
-    if not log.is_wall:
+    if not log.store.is_wall:
         remarks.append(
             "the time stamps lack the year or a time zone that means one offset: the wall clock is not known, only differences"
         )
     log.store.times_s = array("d", times_s)
-    log.store.clock = Clock(log.is_wall, float(log.is_whole), tuple(steps_s))
+    log.store.clock_error_s, log.store.clock_steps_s = float(log.is_whole), steps_s
     return remarks
 
 

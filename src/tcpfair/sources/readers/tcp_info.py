@@ -22,7 +22,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import Clock, PollStore, Socket, from_choice_of_algorithm
+from tcpfair.sources.readers.polls import PollStore, Socket, from_choice_of_algorithm
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import (
     check_increasing,
@@ -86,7 +86,7 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
+    store, later = PollStore(path, is_wall=True), "give one recording, in order of time"
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)

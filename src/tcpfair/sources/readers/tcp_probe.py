@@ -33,7 +33,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
 from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
@@ -80,7 +80,7 @@ class _Log:
     """What was read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.store = PollStore(path, Clock(is_wall=False), BIN_S)
+        self.store = PollStore(path, is_wall=False, bin_s=BIN_S)
         self.is_module: bool | None = None
         self.last: dict[int, dict[str, float]] = {}  # line of each socket
         self.lost = 0
