@@ -8,7 +8,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import FILES, patterns, plain, read_any
-from tcpfair.sources.readers.pattern_table import formats
 from tcpfair.sources.readers.sidecar import load_sidecar
 from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 
@@ -64,15 +63,6 @@ def test_every_sample_is_claimed_by_exactly_one_reader():
     twice_or_never = {name: readers for name, readers in claims.items() if len(readers) != 1}
     assert not twice_or_never, "narrow one reader's sniff (plain.sniff excludes tables that have a reader of their own)"
     assert {name for name, readers in claims.items() if readers == ["patterns"]} == set(EXPECTED)
-
-
-def test_every_sample_begins_as_exactly_one_format():
-    for path in SAMPLES.rglob("*.*"):
-        if path.is_file():
-            start = patterns.head(path)
-            begun = [one.name for one in formats() if patterns.re.search(one.begins, start)]
-            name = str(path.relative_to(SAMPLES))
-            assert begun == ([EXPECTED[name][0]] if name in EXPECTED else []), name
 
 
 def test_enhanced_output_has_clock_window_and_rtt():
