@@ -135,26 +135,6 @@ def test_a_pattern_of_ones_own(tmp_path):
             read_with(tmp_path, first(LOG, "8.0", bad), OWN)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("rate: Mbps", "rate: Mbsp", "'Mbsp' is unknown; did you mean 'Mbps'"),
-        (", rate: Mbps", "", "units.rate: unit unknown; give one of bps"),
-        ("(?P<rate>", "(?P<speed>", "group 'speed' is unknown"),
-        (" (?P<duration>\\S+):", " \\S+:", "interval: needs the groups"),
-        (": (?P<rate>\\S+)", "", "needs the group bytes or rate"),
-        ("\\S+) (?P<bytes>", "\\S+ (?P<bytes>", "is not a regular expression"),
-        ("kind: skip", "kind: leap", "pattern.rows.2.kind"),
-        ("kind: skip", "kind: skip, colour: red", "pattern.rows.2.colour"),
-        ("rows:", "lines:", "pattern"),
-    ],
-)
-def test_a_wrong_pattern_is_one_line(tmp_path, old, new, message):
-    with pytest.raises(InputError, match="recording.trace.yaml: pattern") as error:
-        read_with(tmp_path, LOG, first(OWN, old, new))
-    assert message in str(error.value)
-
-
 # ---------------------------------------------------------------- tables with spaces, numbers and bpftrace: the plain reader
 
 

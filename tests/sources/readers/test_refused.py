@@ -11,12 +11,14 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers.sidecar import load_sidecar
 from tests.sources.readers import (
     test_flent,
     test_flowmonitor,
     test_iperf3,
     test_mahimahi,
     test_ns2_trace,
+    test_patterns,
     test_ss,
     test_tcp_info,
     test_tcp_probe,
@@ -88,6 +90,7 @@ def reader_of(name):
 CASES = {
     f"{base}: {what}": (base, row)
     for base, rows in REFUSED.items()
+    if base in BASES
     for what, row in (rows.items() if isinstance(rows, dict) else enumerate(rows))
 }
 
@@ -110,6 +113,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, base, row):
     with pytest.raises(InputError, match=says) as refused:
         reader_of(base).read(written(tmp_path, content, "recording.txt"), NOTHING)
     assert "recording.txt" in str(refused.value)
+
+
+@pytest.mark.parametrize("row", REFUSED["trace.yaml"], ids=str)
+def test_a_wrong_trace_yaml_is_said_in_one_line(tmp_path, row):
+    content, says = wrong(test_patterns.OWN, row)
+    written(tmp_path, content, "trace.yaml")
+    with pytest.raises(InputError, match=says) as refused:
+        load_sidecar(tmp_path)
+    assert "trace.yaml" in str(refused.value)
 
 
 @pytest.mark.parametrize("base", BASES)

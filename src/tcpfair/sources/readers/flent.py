@@ -75,10 +75,9 @@ class _Series(BaseModel):
 
 
 class _Metadata(BaseModel):
-    SERIES_META: dict[str, _Series] = Field(default_factory=dict)
+    SERIES_META: dict[str, _Series] = {}
     STEP_SIZE: Positive = 0.2
     T0: Text | None = None
-    TIME: Text | None = None
     HOSTS: list[Text] | None = None
     TEST_PARAMETERS: dict[str, Any] | None = None
     FLENT_VERSION: Text | None = None
@@ -88,7 +87,7 @@ class _File(BaseModel):
     version: between(int, 1, 4)
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]
-    raw_values: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
+    raw_values: dict[str, list[dict[str, Any]]] = {}
     metadata: _Metadata
 
 

@@ -33,7 +33,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, objects, uncounted_bytes
-from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, Observed, ObservedFlow, end_of
+from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing, validated
@@ -302,16 +302,10 @@ def _cc(test: Report, near: Stream, far: Stream | None, where: str) -> str:
 
 def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
     """Windows in packets of the MSS, at the end of each interval; none on systems without them."""
-    if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
+    if sender is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
         return NO_WINDOWS
-    return pd.DataFrame(
-        {
-            "t_s": sender.ends_s,
-            "cwnd_pkts": sender.cwnd_bytes / mss_bytes,
-            "ssthresh_pkts": np.nan,
-            "srtt_s": sender.srtt_s,
-        }
-    )
+    columns = sender.ends_s, sender.cwnd_bytes / mss_bytes, np.nan, sender.srtt_s
+    return pd.DataFrame(dict(zip(WINDOWS, columns, strict=True)))
 
 
 def _identity(report: Report, ends: tuple[str, ...], number: int) -> frozenset[str]:
@@ -337,7 +331,7 @@ def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
         found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are skipped")
     if test.is_udp:
         found.append(f"{', '.join(names[:8])}: UDP, without congestion control")
-    if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):
+    if any(np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):
         windowless = [flow.name for flow in flows if flow.windows.empty]
         if len(windowless) == len(flows):
             found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")

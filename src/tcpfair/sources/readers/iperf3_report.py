@@ -106,7 +106,6 @@ class _Span(_Strict):
     """A sum at the end, or the part of one stream in it."""
 
     bytes: Count | None = None
-    start: Seconds | None = None
     end: Seconds | None = None
     seconds: Seconds | None = None
     bits_per_second: Bps | None = None
@@ -183,8 +182,8 @@ class Stream:
     ends_s: np.ndarray
     bytes: np.ndarray  # sent or received by this host
     omitted_s: float = 0.0  # duration of the omitted beginning
-    cwnd_bytes: np.ndarray | None = None  # at the end of each interval, NaN if missing
-    srtt_s: np.ndarray | None = None
+    cwnd_bytes: np.ndarray | float = np.nan  # at the end of each interval, NaN if missing
+    srtt_s: np.ndarray | float = np.nan
     min_rtt_s: float = np.nan
     received_bytes: float = np.nan  # total at the other host, as it reported
 

@@ -229,26 +229,28 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
         name = table.name_of(quantity)
         field, known = columns.SAID_UNIT.get(quantity, quantity), ", ".join(UNITS[quantity])
         say = f"write `units: {{{field}: UNIT}}` in {SIDECAR}, with one of {known}"
-        if units[quantity] is None and quantity == "rate":
-            units["rate"] = _rate_unit(values)
-            if units["rate"]:
-                remarks.append(f"{name}: in {units['rate']}, by comparison with the bytes")
-        elif units[quantity] is None and name in said.columns.names.values() and quantity in columns.VALUES:
-            units[quantity] = "B"
-        if units[quantity] is None and quantity in columns.VALUES:
+        unit = units[quantity]
+        if unit is None and quantity == "rate":
+            unit = _rate_unit(values)
+            if unit:
+                remarks.append(f"{name}: in {unit}, by comparison with the bytes")
+        elif unit is None and quantity in columns.VALUES and name in said.columns.names.values():
+            unit = "B"
+        if unit is None and quantity in columns.VALUES:
             raise InputError(f"{name}: unit unknown; {say}")
-        if units[quantity] is None:
+        if unit is None:
             remarks.append(f"{name}: omitted, its unit is unknown; {say}")
-            values = values.drop(columns=quantity)
+            del values[quantity]
             continue
-        values[quantity] *= UNITS[quantity][units[quantity]]
+        units[quantity] = unit
+        values[quantity] *= UNITS[quantity][unit]
         least, largest = BOUNDS[quantity]
         x = values[quantity]
-        may_be = x.isna() | (np.isposinf(x) if quantity == "ssthresh" else False)
+        is_known = x.notna() if quantity != "ssthresh" else x.notna() & (x != np.inf)
         says = "{}: {:.6g} in line {} is not between {:g} and {:g}; check value and unit"
-        refuse_first(~x.between(least, largest) & ~may_be, says, name, x, values["line"], least, largest)
+        refuse_first(is_known & ~x.between(least, largest), says, name, x, values["line"], least, largest)
     what = ", ".join(
-        f"{table.name_of(quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
+        f"{table.name_of(quantity)} as {quantity}" + (f" in {units[quantity]}" if units.get(quantity) else "")
         for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
         if quantity in values
     )
