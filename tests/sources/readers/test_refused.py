@@ -141,22 +141,17 @@ def test_what_others_write_is_not_taken_for_it(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "piece", "size"),
+    ("name", "piece"),
     [
-        ("pcap", "PIECE_BYTES", 5000),
-        ("tshark", "PIECE_BYTES", 5000),
-        ("ns2_trace", "_BLOCK_BYTES", 5000),
-        ("mahimahi", "_BLOCK_BYTES", 1000),
-        ("tcp_probe", "BLOCK_BYTES", 20_000),
-        ("ss", "BYTES_AT_ONCE", 5000),
-        ("tcp_info", "BLOCK_BYTES", 3000),
-        ("plain", "_BLOCK_BYTES", 100),
+        *((name, "text.PIECE_BYTES") for name in ("tshark", "ns2_trace", "mahimahi", "tcp_probe", "tcp_info", "plain")),
+        ("pcap", "pcap.PIECE_BYTES"),
+        ("ss", "ss.BYTES_AT_ONCE"),
     ],
 )
-def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece, size):
+def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece):
     reader = reader_of(name)
     whole = reader.read(PACKED[name], NOTHING)
-    monkeypatch.setattr(reader, piece, size)
+    monkeypatch.setattr(f"tcpfair.sources.readers.{piece}", 1000)
     parts = reader.read(PACKED[name], NOTHING)
     assert parts.remarks == whole.remarks
     for one, other in zip(whole.flows, parts.flows, strict=True):

@@ -24,11 +24,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.readings import MAX_SPAN_S, MICROSECONDS_PER_S
 from tcpfair.sources.readers.text import between, decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
-MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
 MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: sums are still exact
 LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later

@@ -44,7 +44,6 @@ EVENT = Form(
     _EVENT,
     "is not an event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
 )
-_BLOCK_BYTES = 1 << 22
 
 
 def sniff(path: Path) -> bool:
@@ -103,7 +102,7 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
     """
     headers: dict = {}
     parts: list[pd.DataFrame] = []
-    for lines, block in pieces(path, _BLOCK_BYTES):
+    for lines, block in pieces(path):
         while not parts and block.startswith(b"#"):
             text, _, block = block.partition(b"\n")
             with located(f"line {lines[0]}"):

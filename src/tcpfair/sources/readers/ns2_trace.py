@@ -62,7 +62,6 @@ VARIABLE = _form(
     {"t_s": _TIME} | dict.fromkeys(("saddr", "sport", "daddr", "dport"), (-1, MAX_NODE)),
 )
 _ADDRESS = re.compile(r"(\d{1,7})\.(\d{1,7})")
-_BLOCK_BYTES = 1 << 22
 
 
 def sniff(path: Path) -> bool:
@@ -81,7 +80,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         raise InputError("several files of events; give those of one simulation")
     seen = _Seen()
     for file in files:
-        for lines, block in pieces(file, _BLOCK_BYTES):
+        for lines, block in pieces(file):
             with located(file):
                 _take(block, lines, file, seen)
     payload_bytes, wire_bytes = said.link.payload_bytes, said.link.wire_bytes

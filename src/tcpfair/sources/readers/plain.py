@@ -38,7 +38,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
-from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Gaps, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import (
     head,
@@ -84,7 +84,6 @@ SECONDS_APART = 1.5  # times without unit that are no further apart, in a table 
 SECONDS_LONG = 3600.0
 
 TOO_MANY = "readings; give longer intervals, or parts"
-_BLOCK_BYTES = 1 << 22
 
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
 
@@ -340,7 +339,7 @@ def _flow(
 
 def _from_intervals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
-) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+) -> tuple[np.ndarray, np.ndarray, Gaps, bool]:
     """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are omitted."""
     t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
     known = in_bytes[~np.isnan(in_bytes)]
@@ -362,7 +361,7 @@ def _from_intervals(
 
 def _from_totals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
-) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+) -> tuple[np.ndarray, np.ndarray, Gaps, bool]:
     """Readings of a running total; readings with lost rows in between are a gap. No rows are omitted."""
     known = rows[quantity].notna().to_numpy()
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
@@ -533,7 +532,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
 
     def rows_of(table: Table) -> Iterator[pd.DataFrame]:
         decimal = "."
-        for lines, block in pieces(path, _BLOCK_BYTES, may_lack_end=True):
+        for lines, block in pieces(path, may_lack_end=True):
             if lines[0] == 1:
                 lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and _number_with(b",", block) and not _number_with(b".", block):

@@ -27,12 +27,13 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Gaps, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import (
     INFINITE_SSTHRESH,
     MAX_BPS,
     MAX_OF_FLOW,
     MAX_SPAN_S,
+    MICROSECONDS_PER_S,
     check_span,
     refuse_more,
 )
@@ -40,7 +41,6 @@ from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
 
-MICROSECONDS_PER_S = 1e6
 COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
 CA_OPEN, CA_RECOVERY, CA_LOSS = 0, 3, 4  # enum tcp_ca_state: Open, Disorder, CWR, Recovery (fast), Loss (timeout)
 ALGORITHM_CHANGES = "cc: changes after data were sent; give the polls of one run with one algorithm"
@@ -505,7 +505,7 @@ def smallest_rtt_s(polls: pd.DataFrame) -> float:
     return float("nan")
 
 
-def gaps(times_s: Floats) -> tuple[tuple[float, float], ...]:
+def gaps(times_s: Floats) -> Gaps:
     """From and to of each pair of polls that are much further apart than the others."""
     steps_s = np.diff(times_s)
     limit_s = max(3 * float(np.median(steps_s)), 1.0)

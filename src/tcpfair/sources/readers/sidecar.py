@@ -66,7 +66,7 @@ class Units(Strict):
 class Sidecar(Said):
     """All of a ``trace.yaml``."""
 
-    flows: list[SaidFlow] = []
+    flows: list[SaidFlow] = Field(default_factory=list)
     format: Label | None = Field(None, description="the reader, if the beginning of the file does not identify it")
     columns: Columns = Columns()
     units: Units = Units()

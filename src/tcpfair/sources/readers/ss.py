@@ -39,7 +39,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed
 from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
-from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S, U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
 
@@ -47,7 +47,6 @@ NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
 
 ADVICE = "put the time before each poll, as scripts/poll_ss.sh does (date +%s.%N; ss -tinOHe)"
-U32_MAX = 2**32 - 1
 BYTES_AT_ONCE = 1 << 24
 MAX_SOCKET_BYTES = 5 * MAX_LINE_BYTES
 MAX_STEPS = 20

@@ -34,7 +34,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
-from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
@@ -44,7 +44,6 @@ ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, 
 BIN_S = 0.01
 LATE_S = 1e-3  # lines of several processors may be out of order by less
 MICROSECONDS_AT_LEAST = 5000  # in jiffies, seconds: no path has such an RTT
-BLOCK_BYTES = 4 << 20
 
 _END, _HEX, _COUNT = r"([^ \n]{3,64})", r"(?:0x)?([0-9a-f]{1,8})", r"(\d{1,10})"
 _TRACEPOINT = re.compile(
@@ -59,7 +58,7 @@ _MODULE = re.compile(
 )
 # of both, "" where a form has none
 COLUMNS = ["t_s", "source", "target", "nxt", "una", "snd_cwnd", "ssthresh", "srtt", "cookie"]
-BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, 2**32 - 1), "srtt": (0, 2**32 - 1)}
+BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, U32_MAX), "srtt": (0, U32_MAX)}
 _NAME = "tcp_probe: "
 _PROBED = re.compile(rf"(?=.*snd_).*{_NAME}")
 _OTHER = re.compile(r"(?!#).*\S")
@@ -89,7 +88,7 @@ class _Log:
 
     def rows(self) -> Iterator[pd.DataFrame]:
         """The probe's lines, piece by piece: ``line``, and `COLUMNS` as text."""
-        for lines, block in pieces(self.store.path, BLOCK_BYTES, self.cut):
+        for lines, block in pieces(self.store.path, self.cut):
             texts = zip(lines.tolist(), block.decode("latin-1").split("\n"), strict=False)
             rows = [row for line, text in texts if (row := self._row(line, text))]
             if self.is_module and self.first_other:

@@ -26,6 +26,7 @@ from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
+from tcpfair.sources.readers.readings import U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, table_of
 
@@ -34,10 +35,8 @@ ACCEPTS = (
     "tables of tshark -T fields -E header=y (frame.time_epoch, ip.src, ip.dst, tcp.srcport, tcp.dstport, tcp.seq, ...)"
 )
 
-PIECE_BYTES = 1 << 23
 TIMES = ("frame.time_epoch", "frame.time_relative")
 SEPARATORS = "\t,;| "
-U32_MAX = 2**32 - 1
 MOST_PAYLOAD_BYTES = 1 << 20
 # column of a packet: (names in the table, the first that is present; largest value), needed in every TCP row
 NEEDED = {
@@ -131,7 +130,7 @@ class _Table:
 
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`."""
-        for lines, block in pieces(self.path, PIECE_BYTES, self.cut):
+        for lines, block in pieces(self.path, self.cut):
             if lines[0] == 1:
                 lines, block = lines[1:], block.partition(b"\n")[2]
             if not block:
