@@ -185,9 +185,9 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     meta = file.metadata.SERIES_META.get(name, _Series())
     is_upload = name.startswith("TCP upload")
     if is_raw:
-        _check_sums(f"{path}: {name}", total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps))
+        _check_sums(f"{path}: {name}", total_bytes[-1], times_s[-1] - times_s[0], meta, is_upload, bool(gaps))
     with located(f"raw_values: {name}"):
-        windows = _windows(values, float(starts_s[0]))
+        windows = _windows(values, starts_s[0])
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not CC_NAME.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")

@@ -274,10 +274,10 @@ def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
     """Check that the server's final total equals the sum of its intervals, and that they last as long as the client's."""
     if test.error:
         return
-    early_s = float(near.ends_s[-1] - far.ends_s[-1])
+    early_s = near.ends_s[-1] - far.ends_s[-1]
     if early_s > max(0.5 * min(test.far.interval_s, 1.0), 0.02 * near.ends_s[-1]):
         yield f"{test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
-    total_bytes = float(far.bytes.sum())
+    total_bytes = far.bytes.sum()
     digits = 0.006 if test.far_name == "server_output_text" else 0.0
     # NaN if missing
     if abs(near.received_bytes - total_bytes) > uncounted_bytes(total_bytes) + digits * total_bytes:
@@ -287,7 +287,7 @@ def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
 @refusing
 def _check_carried(sender: Stream, receiver: Stream) -> Iterator[str]:
     """Check that received bytes do not exceed sent bytes."""
-    sent_bytes, received_bytes = float(sender.bytes.sum()), float(receiver.bytes.sum())
+    sent_bytes, received_bytes = sender.bytes.sum(), receiver.bytes.sum()
     if sender.omitted_s == 0 and received_bytes > 1.01 * sent_bytes + uncounted_bytes(sent_bytes):
         yield f"{received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent"
 

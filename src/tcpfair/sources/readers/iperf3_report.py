@@ -423,7 +423,7 @@ def _check_sums(intervals: list[_Interval], tables: dict[int, Table], senders: d
 def _interval_s(test: _TestStart, tables: dict[int, Table]) -> float:
     lengths_s = np.concatenate([table["end"] - table["start"] for table in tables.values()])
     usual_s = round(float(np.median(lengths_s)), 2)
-    longest_s = float(lengths_s.max())
+    longest_s = lengths_s.max()
     if test.interval and MIN_INTERVAL_S <= test.interval <= longest_s + SAME_S:
         return float(test.interval)
     if usual_s < MIN_INTERVAL_S and longest_s < MIN_INTERVAL_S:
@@ -491,7 +491,7 @@ def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
 @refusing
 def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, interval_s: float) -> Iterator[str]:
     """Check that intervals last as long as the test, and add up to this host's final total, except bytes after the last one."""
-    end_s, total_bytes = float(kept["end"][-1]), kept["bytes"].sum()
+    end_s, total_bytes = kept["end"][-1], kept["bytes"].sum()
     if test.duration and not test.bytes and not test.blocks:
         ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
         if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):

@@ -160,7 +160,7 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
     before = np.r_[t[:1], t[:-1]]
     refuse(t < before, "the clock goes back from {} to {} ms; record again", before, t)
     refuse(t[:1] < base_ms, "{} ms is before the base timestamp {}; give one log", t, base_ms)
-    readings.check_span(base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)
+    readings.check_span(base_ms / MS_PER_S, t[-1] / MS_PER_S)
     out, into, could = (kind == each for each in "-+#")
     is_size = (kind == "d") | ((size >= 1) & (size <= MAX_PACKET_BYTES))
     refuse(~is_size, "{} bytes are not between 1 and {}", size, MAX_PACKET_BYTES)

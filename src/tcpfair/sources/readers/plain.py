@@ -261,12 +261,12 @@ def _time_unit(values: pd.DataFrame, name: str) -> str:
     """The unit of times whose name has none: from values that can only be a wall clock, else seconds if no other unit
     is likely."""
     times = values["time"].to_numpy()
-    first = float(times[0])
+    first = times[0]
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
     spacing = values.groupby("flow", sort=False)["time"].diff()
-    usual = float(spacing[spacing > 0].median())
+    usual = spacing[spacing > 0].median()
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
     write = f"write `units: {{time: ms}}` (or s, us, ns) in {SIDECAR}"
@@ -278,7 +278,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     refuse_first(~np.isfinite(t_s), "no time in line {}; give each row its time", line)
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
-    readings.check_span(float(t_s.min()), float(t_s.max()))
+    readings.check_span(t_s.min(), t_s.max())
     say = f"write `columns: {{flow: NAME}}` in {SIDECAR}, with the column of the flow"
     readings.refuse_more(values["flow"].nunique(), readings.MAX_FLOWS, f"flows; {say}")
     before = values.groupby("flow", sort=False)[["time", "line"]].shift()
@@ -287,7 +287,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     refuse_first(step_s == 0, says, flow, t_s, before["line"], line)
     says = "goes back from {:.9g} to {:.9g} s in line {} (flow {!r}); give the rows in order of time, of one recording"
     refuse_first(step_s < 0, says, before["time"], t_s, line, flow)
-    if said.interval_s and not 0.02 < (usual_s := float(step_s.median())) / said.interval_s < 50:
+    if said.interval_s and not 0.02 < (usual_s := step_s.median()) / said.interval_s < 50:
         stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
         raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
@@ -300,7 +300,7 @@ def _rate_unit(values: pd.DataFrame) -> str | None:
         return None
     bits = values["rate"].to_numpy() * by_flow["time"].diff().to_numpy()
     ok = np.isfinite(counted.to_numpy()) & np.isfinite(bits)
-    mean, in_bits = float(bits[ok].sum()), 8.0 * float(counted.to_numpy()[ok].sum())
+    mean, in_bits = bits[ok].sum(), 8.0 * counted.to_numpy()[ok].sum()
     fits = [unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE]
     return fits[0] if len(fits) == 1 else None
 
@@ -382,7 +382,7 @@ def _from_totals(
     row_lost = np.r_[False, lost][known] | (np.r_[0, np.diff(np.flatnonzero(known))] > 1)
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost) if i > first)
     t_s, totals = t_s[first:], totals[first:]
-    first_bytes, most = float(totals[0]), float(np.diff(totals).max())
+    first_bytes, most = totals[0], np.diff(totals).max()
     from_zero, in_first = said.columns.total_from_zero, float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
     if from_zero is None and first_bytes > most:
         from_zero = bool(abs(in_first - first_bytes) <= AGREE * first_bytes)
@@ -410,7 +410,7 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
         if not ok.any():
             continue
         a, b, line = a[ok], b[ok], rows["line"].to_numpy()[1:][ok]
-        usual = float(np.median(np.maximum(a, b)))
+        usual = np.median(np.maximum(a, b))
         apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
         less, more = sorted((a.sum(), b.sum()))
         if apart.any() or more - less > 0.02 * more:

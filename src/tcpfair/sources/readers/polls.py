@@ -180,7 +180,7 @@ def _by_growth(
         w_max_pkts = np.mean(list(values))
         k_s = kernel.cubic_k_s(w_max_pkts, after_pkts)
         curve = cubic.window_pkts(t_s[start:stop] - t_s[start] + ahead_s, k_s, w_max_pkts, kernel.CUBIC_C)
-        off_pkts[converged] = float(np.sqrt(np.mean((cwnd_pkts[start:stop] - curve) ** 2)))
+        off_pkts[converged] = np.sqrt(np.mean((cwnd_pkts[start:stop] - curve) ** 2))
     better = min((False, True), key=off_pkts.__getitem__)
     clear = off_pkts[better] < 0.5 * off_pkts[not better] and off_pkts[better] < 0.05 * after_pkts
     return {better: possible[better]} if clear else possible
@@ -292,7 +292,7 @@ class PollStore:
         if not self.bin_s:
             return
         rows = self.table()
-        place = np.floor(np.array(self.times_s)[rows["poll"]] / self.bin_s)
+        place = np.floor(np.asarray(self.times_s)[rows["poll"]] / self.bin_s)
         is_new = np.diff(rows["socket"], prepend=-1) != 0
         begins_bin = is_new | (np.diff(place, prepend=-1) != 0)
         has_changed = is_new.copy()
@@ -304,8 +304,9 @@ class PollStore:
         """The rows of a socket, in the order of its polls: `STORED`, with t_s and the name of cc."""
         start, stop = self.table()["socket"].searchsorted([socket, socket + 1])
         rows = self.table().iloc[start:stop].astype(np.int64)
-        times_s = np.array([self.times_s[poll] for poll in rows["poll"]])
-        return rows.assign(t_s=times_s, cc=pd.Categorical.from_codes(rows["cc"], list(self.ccs)))
+        return rows.assign(
+            t_s=np.asarray(self.times_s)[rows["poll"]], cc=pd.Categorical.from_codes(rows["cc"], list(self.ccs))
+        )
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -336,8 +337,8 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     acked, received, is_known = last["bytes_acked"], last["bytes_received"], counts > 1
     sends = is_known & ((acked >= received) | (rise["bytes_acked"] > FEW_BYTES))
     receives = is_known & ((received > acked) | (rise["bytes_received"] > FEW_BYTES))
-    keys, seen = list(store.sockets), list(zip(first["poll"], last["poll"], strict=True))
-    pairs = _both_ends(keys, sends[sends].index, receives[receives].index, dict(zip(first.index, seen, strict=True)))
+    keys, seen = list(store.sockets), (first["poll"].to_dict(), last["poll"].to_dict())
+    pairs = _both_ends(keys, sends[sends].index, receives[receives].index, *seen)
     if not pairs and not is_known.all():
         local = keys[counts.index[~is_known][-1]].local
         raise InputError(f"one poll of the data connection {local}; at least two are needed")
@@ -357,20 +358,20 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
 
 
 def _both_ends(
-    keys: Sequence[Socket], sent: Iterable[int], got: Iterable[int], polled: Mapping[int, tuple[int, int]]
+    keys: Sequence[Socket], sent: Iterable[int], got: Iterable[int], first: Mapping[int, int], last: Mapping[int, int]
 ) -> list[_Pair]:
     """The two sockets of each direction, which have different cookies but overlap in time.
 
-    ``polled`` has the first and the last poll of each socket.
+    ``first`` and ``last`` are the polls of each socket.
     """
     pairs: list[_Pair] = []
     waiting: dict[tuple[str, str], list[int]] = {}
     for receiver in got:
         waiting.setdefault((keys[receiver].peer, keys[receiver].local), []).append(receiver)
     for sender in sent:
-        ends, (begin, end) = (keys[sender].local, keys[sender].peer), polled[sender]
+        ends = keys[sender].local, keys[sender].peer
         others = waiting.get(ends, []) if all(ends) else []
-        other = next((one for one in others if polled[one][0] <= end and begin <= polled[one][1]), None)
+        other = next((one for one in others if first[one] <= last[sender] and first[sender] <= last[one]), None)
         if other is not None:
             others.remove(other)
         pairs.append(_Pair(ends, sender, other))
@@ -475,17 +476,17 @@ def _from_first_data(
     base = int(values[first - 1]) if first else 0
     seen_s = float(t_s[first])
     between_s = seen_s - float(t_s[first - 1] if first else before_s)
-    rtt_s = min(max(float(np.nan_to_num(rtt_s)), 0.0), LONGEST_RTT_S)
+    rtt_s = min(max(np.nan_to_num(rtt_s), 0.0), LONGEST_RTT_S)
     ago_s = 0.5 * between_s  # from the first delivery to the first poll that shows it
     if busy_ms[first] > 0:
         cookie_s = rtt_s if base > 1 else 0.0  # a round trip of it was the cookie's
-        ago_s = min(max(float(busy_ms[first]) / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
+        ago_s = min(max(busy_ms[first] / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
     delivered_s = seen_s - ago_s
     begin_s = min(max(delivered_s - rtt_s, -np.inf if before_s is None else before_s), seen_s - SAME_TIME_S)
     zeros_s = [begin_s]
     if delivered_s - begin_s > SAME_TIME_S and seen_s - delivered_s > SAME_TIME_S:
         zeros_s.append(delivered_s)
-    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - float(base)]
+    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - base]
 
 
 def _interval_s(polled_s: float) -> float:
@@ -508,7 +509,7 @@ def smallest_rtt_s(polls: pd.DataFrame) -> float:
 def gaps(times_s: Floats) -> Gaps:
     """From and to of each pair of polls that are much further apart than the others."""
     steps_s = np.diff(times_s)
-    limit_s = max(3 * float(np.median(steps_s)), 1.0)
+    limit_s = max(3 * np.median(steps_s), 1.0)
     return tuple((float(times_s[i]), float(times_s[i + 1])) for i in np.flatnonzero(steps_s > limit_s))
 
 

@@ -314,8 +314,9 @@ class _Log:
                 "busy_ms": shown["busy"],
             }
         )
-        names = pc.coalesce(*after).to_pylist()
-        self.store.add(rows.clip(lower=0).assign(cc=[*map(_algorithm, names)])[has_state])
+        words = (word or "" for word in pc.coalesce(*after).to_pylist())
+        names = [word if _ALGORITHM.fullmatch(word) and word not in _NO_ALGORITHM else "" for word in words]
+        self.store.add(rows.clip(lower=0).assign(cc=names)[has_state])
 
 
 def _extracted(texts: pa.StringArray, form: str) -> pa.StringArray:
@@ -334,11 +335,6 @@ def _numbers(texts: pa.StringArray, name: str, form: str, largest: float, lines:
     says = "{}: {} in line {} is not between 0 and {:g}"
     refuse_first(numbers > largest, says, name, numbers, lines, largest)
     return numbers
-
-
-def _algorithm(word: str | None) -> str:
-    """The algorithm that a word is the name of, '' when it is none."""
-    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or "") else word
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -405,7 +401,7 @@ def _spread(times_s: Floats) -> Floats:
     begins = np.r_[True, np.diff(times_s) != 0]
     second = np.cumsum(begins) - 1
     counts = np.bincount(second)
-    usual = float(np.median(counts[1:-1])) if len(counts) > 2 else float(counts.max())
+    usual = np.median(counts[1:-1]) if len(counts) > 2 else counts.max()
     place = np.arange(len(times_s)) - np.flatnonzero(begins)[second]
     late = np.where(second == 0, np.maximum(usual - counts[0], 0), 0)  # the first second may have begun late
     return times_s + (place + late) / np.maximum(counts, usual)[second]  # and the last may be cut
@@ -430,7 +426,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     if len(back) > MAX_STEPS:
         raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
     lives = log.store.table().groupby("socket")["poll"].agg(["first", "last"]).to_numpy()
-    usual_s = float(np.median(np.diff(times_s)))
+    usual_s = np.median(np.diff(times_s))
     for i in back:
         if not any(first < i <= last for first, last in lives):
             continue  # another recording follows in the same file

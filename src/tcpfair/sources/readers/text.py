@@ -48,16 +48,12 @@ _BLANK = re.compile(rb"(?:\A|\n)[ \t]*\n")
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _zstd(stream: BinaryIO) -> BinaryIO:
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
-
-
 # first bytes of a packed file: name of the packing, and its content as a stream
 _PACKINGS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
     b"BZh": ("bzip2", bz2.BZ2File),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    b"\x28\xb5\x2f\xfd": ("zstd", lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")),
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, pa.ArrowInvalid)
 
