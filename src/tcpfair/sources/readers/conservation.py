@@ -78,7 +78,7 @@ def refuse_other_bytes(
     own = own + base
     off = (own < low - slack) | (own > high + slack)
     if off.any():
-        i = int(np.argmax(off))
+        i = np.argmax(off)
         counted = np.interp(edges_s[i], times_s, total_bytes)
         raise InputError(
             f"{what}: {counted - base:.4g} bytes until {edges_s[i] - goodput.times_s[0]:.3g} s, but {own[i] - base:.4g} in "

@@ -345,9 +345,9 @@ def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
         lengths_s = np.diff(flow.times_s)
         long = lengths_s > STALLED * flow.interval_s
         if long.any():
-            at_s = flow.times_s[int(np.argmax(long))]
+            at_s = flow.times_s[np.argmax(long)]
             found.append(
-                f"{flow.name}: {int(long.sum())} intervals longer than {flow.interval_s:g} s, up to {lengths_s.max():.3g} s, "
+                f"{flow.name}: {long.sum()} intervals longer than {flow.interval_s:g} s, up to {lengths_s.max():.3g} s, "
                 f"the first from {at_s:.3g} s: the host was late"
             )
     return found

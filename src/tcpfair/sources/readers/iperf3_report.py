@@ -440,7 +440,7 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     """
     repeated = was_interrupted and len(table) > 1 and table[-1:][_TOLD].tolist() == table[-2:-1][_TOLD].tolist()
     table = table[: -1 if repeated else None].copy()
-    first = int(np.argmin(table["omitted"] > 0))
+    first = np.argmin(table["omitted"] > 0)
     start_s, end_s, seconds_s = (float(table[name][first]) for name in ("start", "end", "seconds"))
     if omit_s and start_s > SAME_S and abs(seconds_s - start_s - end_s) <= SAME_S:
         table["start"][first], table["seconds"][first] = 0.0, end_s

@@ -250,7 +250,7 @@ def _in_order(seq: np.ndarray, payload: np.ndarray) -> tuple[slice, int]:
     """
     counts_bytes = len(seq) > 1 and np.median(np.diff(seq)) > 1
     hole = np.flatnonzero(np.diff(seq) != (payload[:-1].astype(np.int64) if counts_bytes else 1))
-    stop = int(hole[0]) + 1 if len(hole) else len(seq)
+    stop = hole[0] + 1 if len(hole) else len(seq)
     return slice(0, stop), len(seq) - stop
 
 
@@ -278,7 +278,7 @@ def _of_acks(file: Path, variables: dict[tuple[str, str], pd.DataFrame], payload
         refuse_first(is_fall, "ack_ falls; give the trace of one connection", lines=rows["line"].to_numpy())
         if acked[-1] <= acked[0]:
             continue
-        at = int(np.argmax(acked > acked[0])) - 1
+        at = np.argmax(acked > acked[0]) - 1
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 is not a start
             t_s, total = t_s[1:], total[1:] - total[1]
@@ -309,7 +309,7 @@ def _bottleneck(seen: _Seen, remarks: list[str]) -> ObservedLink | None:
     drops = links.groupby(["from", "to"])["dropped"].sum()
     link = drops.idxmax()
     if (drops > 0).sum() > 1:
-        elsewhere = int(drops.sum() - drops[link])
+        elsewhere = drops.sum() - drops[link]
         most = f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere)"
         remarks.append(f"{most}: taken for the bottleneck")
     of_link = links[(links["from"] == link[0]) & (links["to"] == link[1])]

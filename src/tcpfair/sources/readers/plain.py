@@ -353,7 +353,7 @@ def _from_intervals(
     if quantity == "rate":
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
     sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
-    first = int(sent[0]) if len(sent) else len(in_bytes)
+    first = sent[0] if len(sent) else len(in_bytes)
     begins = int(t_s[0] == 0 and in_bytes[0] == 0)  # the start of the clock
     found = readings.from_intervals(starts_s[first:], t_s[first:], in_bytes[first:])
     return (*found, len(sent) > 0 and first > begins)
@@ -378,7 +378,7 @@ def _from_totals(
     rises = np.flatnonzero(totals > totals[0])
     if not len(rises):
         return np.empty(0), np.empty(0), (), False
-    first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
+    first = rises[0] - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
     row_lost = np.r_[False, lost][known] | (np.r_[0, np.diff(np.flatnonzero(known))] > 1)
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost) if i > first)
     t_s, totals = t_s[first:], totals[first:]
@@ -414,7 +414,7 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
         apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
         less, more = sorted((a.sum(), b.sum()))
         if apart.any() or more - less > 0.02 * more:
-            i, ratio = int(np.argmax(apart)), more / less if less > 0 else 1.0
+            i, ratio = np.argmax(apart), more / less if less > 0 else 1.0
             likely = next((says for times, near, says in MISTAKES if abs(ratio / times - 1) < near), "")
             at = f"line {line[i]}: {a[i]:.6g} against {b[i]:.6g} bytes{likely}"
             raise InputError(f"{one} and {other} contradict each other ({at}); correct the table or {SIDECAR}: units")

@@ -168,8 +168,8 @@ def _by_growth(
     """That of ``possible`` whose curve the windows between this loss and the next follow; both when ambiguous."""
     state, cwnd_pkts = polls["ca_state"].to_numpy(), polls["cwnd"].to_numpy(dtype=np.float64)
     later = cut[row + 1 :][cut[row + 1 :] >= 0]
-    stop = int(later[0]) if len(later) else len(t_s)
-    start = int(cut[row])
+    stop = later[0] if len(later) else len(t_s)
+    start = cut[row]
     while start < stop and state[start] >= CA_RECOVERY:
         start += 1
     if stop - start < FEWEST_DECIDING_POLLS:
@@ -470,10 +470,10 @@ def _from_first_data(
     the time with data in flight gives the moment to a few ms; without it, the middle is assumed.
     """
     is_data = values > COOKIE_BYTES
-    first = int(np.argmax(is_data))
+    first = np.argmax(is_data)
     if not is_data.any() or (first == 0 and before_s is None):
         return t_s, (values - values[0]).astype(np.float64)
-    base = int(values[first - 1]) if first else 0
+    base = values[first - 1] if first else 0
     seen_s = float(t_s[first])
     between_s = seen_s - float(t_s[first - 1] if first else before_s)
     rtt_s = min(max(np.nan_to_num(rtt_s), 0.0), LONGEST_RTT_S)

@@ -295,8 +295,8 @@ class _Log:
         says = "bytes_acked: {} of {} bytes_sent in line {}; give the tool's own output"
         refuse_first((acked > sent + 65_536) & (sent >= 0), says, acked, sent, lines)
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
-        self.with_state += int(has_state.sum())
-        self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
+        self.with_state += has_state.sum()
+        self.with_bytes += ((acked >= 0) | (received >= 0)).sum()
         after = [_extracted(texts, rf"(?P<found>\S+) {name}:") for name in _AFTER_ALGORITHM]
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
         rows = pd.DataFrame(

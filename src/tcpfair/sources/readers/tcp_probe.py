@@ -155,7 +155,7 @@ class _Log:
             if acked[i] < recover_until and not (changed[i] and ssthresh[i] < cut_ssthresh):
                 continue  # the window comes down step by step
             cuts[i] = 1
-            recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
+            recover_until, cut_ssthresh = acked[i] + flight[i], ssthresh[i]
             in_recovery[i : np.searchsorted(acked, recover_until)] = True
         # in a recovery it is printed unchanged, even if it equals three quarters of the window
         known = _filled(ssthresh, is_set | in_recovery, last["known"])
@@ -219,6 +219,6 @@ def _states(rows: pd.DataFrame) -> np.ndarray:
     cwnd, acked, flight, cuts = (rows[name].to_numpy() for name in ("cwnd", "bytes_acked", "flight", "total_retrans"))
     state = np.full(len(cwnd), CA_OPEN)
     for i in np.flatnonzero(np.diff(cuts) > 0) + 1:
-        stop = int(np.searchsorted(acked, acked[i] + flight[i]))
+        stop = np.searchsorted(acked, acked[i] + flight[i])
         state[i : max(stop, i + 1)] = CA_LOSS if cwnd[i] == 1 else CA_RECOVERY
     return state
