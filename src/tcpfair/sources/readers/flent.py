@@ -207,13 +207,9 @@ def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats
         raise InputError(f"t: {ends_s[0]:.3f} is not in {after}; the clocks contradict each other")
     starts_s = ends_s - length_s
     apart_s = starts_s[1:] - ends_s[:-1]
-    refuse_first(
-        apart_s < -ROUNDING_S - 0.01 * length_s[1:],
-        "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s",
-        length_s[1:],
-        ends_s[1:],
-        -apart_s,
-    )
+    overlap = apart_s < -ROUNDING_S - 0.01 * length_s[1:]
+    says = "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s"
+    refuse_first(overlap, says, length_s[1:], ends_s[1:], -apart_s)
     starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
     return ends_s, starts_s, rate_mbps * 1e6
 

@@ -314,14 +314,10 @@ def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> 
     """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes."""
     before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
-    refuse_first(
-        (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
-        "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap",
-        np.arange(1, len(starts_s) + 1),
-        starts_s,
-        ends_s,
-        interval_s,
-    )
+    is_apart = (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S)
+    says = "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap"
+    number = np.arange(1, len(starts_s) + 1)
+    refuse_first(is_apart | (ends_s <= np.maximum(starts_s, before_s)), says, number, starts_s, ends_s, interval_s)
 
 
 # --- Start ------------------------------------------------------------------------------------------------------------
@@ -450,9 +446,8 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
     number = np.arange(1, len(table) + 1)
-    refuse_first(
-        np.abs(seconds_s - lengths_s) > SAME_S, "number {}: seconds: not the time between start and end", number
-    )
+    says = "number {}: seconds: not the time between start and end"
+    refuse_first(np.abs(seconds_s - lengths_s) > SAME_S, says, number)
     says = "number {}: bits_per_second: not what bytes in these seconds are"
     refuse_first(off & (seconds_s > 0), says, number)
     omitted = table["omitted"] > 0

@@ -174,10 +174,6 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
         for at, sizes in ((t[into], size[into]), (t[out] - delay[out], size[out]))
     )
     arrived = arrivals.value_counts().reindex(pd.MultiIndex.from_frame(departures), fill_value=0).to_numpy()
-    refuse_first(
-        departures.groupby(["at", "size"]).cumcount().to_numpy() >= arrived,
-        "a packet of {} bytes leaves that did not arrive at {} ms; give the whole log",
-        departures["size"],
-        departures["at"],
-        lines=line[out],
-    )
+    is_more = departures.groupby(["at", "size"]).cumcount().to_numpy() >= arrived
+    says = "a packet of {} bytes leaves that did not arrive at {} ms; give the whole log"
+    refuse_first(is_more, says, departures["size"], departures["at"], lines=line[out])

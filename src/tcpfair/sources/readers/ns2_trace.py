@@ -143,11 +143,8 @@ def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     first = raw[starts]
     is_event = np.isin(first, np.frombuffer(b"+-rde", dtype=np.uint8))
     is_variable = (first >= ord("0")) & (first <= ord("9"))
-    refuse_first(
-        ~(is_event | is_variable | (first == ord("v"))),
-        "no event (+ - r d e) and no variable; give ns-2's own output",
-        lines=lines,
-    )
+    says = "no event (+ - r d e) and no variable; give ns-2's own output"
+    refuse_first(~(is_event | is_variable | (first == ord("v"))), says, lines=lines)
     texts = block.splitlines(keepends=True) if not (is_event.all() or is_variable.all()) else []
     for mask, take in ((is_event, _events), (is_variable, _variable_lines)):
         if mask.any():
@@ -163,13 +160,8 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     seen.time_s = float(t_s[-1])
     for name in ("src", "dst"):
         known = {address: bool(_ADDRESS.fullmatch(address)) for address in table[name].unique()}
-        refuse_first(
-            ~table[name].map(known).to_numpy(bool),
-            "{} {!r} is not node.port; hierarchical addresses are not read",
-            name,
-            table[name],
-            lines=lines,
-        )
+        says = "{} {!r} is not node.port; hierarchical addresses are not read"
+        refuse_first(~table[name].map(known).to_numpy(bool), says, name, table[name], lines=lines)
     is_data = table["type"].isin(DATA) & (table["size"] > HEADER_BYTES)
     seen.other_types |= set(table["type"].unique()) - {*DATA, "ack", "DCCP_Ack"}
     data = table[is_data].assign(key=lambda d: (d["src"] + ">" + d["dst"]).astype("category"))

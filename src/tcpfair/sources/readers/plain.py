@@ -365,16 +365,11 @@ def _from_totals(
     """Readings of a running total; readings with lost rows in between are a gap. No rows are omitted."""
     known = rows[quantity].notna().to_numpy()
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
-    refuse_first(
-        np.diff(totals) < 0,
+    says = (
         "{0}: falls from {1:.9g} to {2:.9g} in line {3}, but a running total never falls; if these are bytes of each "
-        "interval, write `columns: {{bytes: {0}}}` in {4}",
-        name,
-        totals,
-        totals[1:],
-        line[1:],
-        SIDECAR,
+        "interval, write `columns: {{bytes: {0}}}` in {4}"
     )
+    refuse_first(np.diff(totals) < 0, says, name, totals, totals[1:], line[1:], SIDECAR)
     rises = np.flatnonzero(totals > totals[0])
     if not len(rises):
         return np.empty(0), np.empty(0), (), False
@@ -580,9 +575,8 @@ def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) 
     raw = np.frombuffer(block, dtype=np.uint8)
     found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), np.flatnonzero(raw == ord("\n")))
     counts = np.diff(found, prepend=0) + 1
-    refuse_first(
-        counts != fields, "line {} has {} fields and the header {}; give the whole table", lines, counts, fields
-    )
+    says = "line {} has {} fields and the header {}; give the whole table"
+    refuse_first(counts != fields, says, lines, counts, fields)
 
 
 def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame:

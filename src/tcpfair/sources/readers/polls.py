@@ -107,13 +107,14 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
             if lost[i] and cc in CWND_AT_LOSS:
                 before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i]))
             kind, after_pkts = ("loss", ssthresh_pkts[i]) if lost[i] else ("rto", cwnd_pkts[i])
-            rows.append((t_s[i], kind, before_pkts, after_pkts, np.nan, np.nan))
+            rows.append((t_s[i], kind, before_pkts, after_pkts))
             cut.append(i)
             epoch_start = i
         if recovered[i]:
-            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i], np.nan, np.nan))
+            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i]))
             cut.append(-1)
-    table = pd.DataFrame(rows, columns=EVENTS).astype({name: "float64" for name in EVENTS if name != "kind"})
+    table = pd.DataFrame(rows, columns=EVENTS[:4]).reindex(columns=EVENTS)
+    table = table.astype({name: "float64" for name in EVENTS if name != "kind"})
     if cc == "cubic" and len(table):
         w_max_pkts = _cubic_w_max(polls, t_s, table, np.array(cut))
         table["w_max"] = w_max_pkts

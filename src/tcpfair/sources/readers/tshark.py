@@ -187,7 +187,7 @@ class _Table:
 
 @refusing
 def _check_names(names: list[str], needed: list[str]) -> Iterator[str]:
-    """Check that each column occurs once, and what must be there; ``needed`` begins with the time."""
+    """Check that each column occurs once, all that are ``needed`` (first the time), and both of a pair."""
     twice = [name for name in names if names.count(name) > 1]
     missing = [name for name in needed if name not in names]
     one_is_missing = "one is missing; give both or none"
