@@ -150,14 +150,14 @@ _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset(["ts", "sack", "ecn", "ecnseen", "fastopen"])
 
 _WHOLE, _REAL = r"^(?P<found>\d{1,18})$", r"^(?P<found>\d{1,18}(?:\.\d{0,18})?)"
-_FIELDS = {  # of each number the field, the pattern of its value, and its largest value
+_FIELDS = {  # of each number (as in `polls.STORED`) the field, the pattern of its value, and its largest value
     **{name: (name, _WHOLE, U32_MAX) for name in ("cwnd", "ssthresh", "lost")},
     **{name: (name, _WHOLE, 2**62) for name in ("bytes_sent", "bytes_acked", "bytes_received")},
     **{name: (name, f"{_REAL}(?:/.*)?$", 4_000_000) for name in ("rtt", "minrtt")},  # ms
     "backoff": ("backoff", _WHOLE, 255),
     "resending": ("retrans", f"{_REAL}/", U32_MAX),
-    "resent": ("retrans", r"/(?P<found>\d{1,18})$", U32_MAX),
-    "busy": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
+    "total_retrans": ("retrans", r"/(?P<found>\d{1,18})$", U32_MAX),
+    "busy_ms": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
 }
 _AFTER_ALGORITHM = ("wscale", "rto")  # the algorithm is the word before wscale, or without it before rto
 _ALGORITHM = re.compile(r"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
@@ -299,20 +299,13 @@ class _Log:
         self.with_bytes += ((acked >= 0) | (received >= 0)).sum()
         after = [_extracted(texts, rf"(?P<found>\S+) {name}:") for name in _AFTER_ALGORITHM]
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
-        rows = pd.DataFrame(
-            {
-                "socket": sockets,
-                "poll": polls,
-                "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
-                "cwnd": shown["cwnd"],
-                "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
-                "rtt_us": np.round(shown["rtt"] * 1e3),
-                "min_rtt_us": np.round(shown["minrtt"] * 1e3),
-                "total_retrans": shown["resent"],
-                "bytes_acked": acked,
-                "bytes_received": received,
-                "busy_ms": shown["busy"],
-            }
+        rows = pd.DataFrame(shown).assign(
+            socket=sockets,
+            poll=polls,
+            ca_state=np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
+            ssthresh=np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
+            rtt_us=np.round(shown["rtt"] * 1e3),
+            min_rtt_us=np.round(shown["minrtt"] * 1e3),
         )
         words = (word or "" for word in pc.coalesce(*after).to_pylist())
         names = [word if _ALGORITHM.fullmatch(word) and word not in _NO_ALGORITHM else "" for word in words]
