@@ -91,7 +91,7 @@ def reader_of(name):
 CASES = {
     f"{base}: {what}": (base, row)
     for base, rows in REFUSED.items()
-    if base in BASES
+    if base != "trace.yaml"
     for what, row in (rows.items() if isinstance(rows, dict) else enumerate(rows))
 }
 
