@@ -78,6 +78,7 @@ class _Metadata(BaseModel):
     SERIES_META: dict[str, _Series] = {}
     STEP_SIZE: Positive = 0.2
     T0: Text | None = None
+    TIME: Text | None = None
     HOSTS: list[Text] | None = None
     TEST_PARAMETERS: dict[str, Any] | None = None
     FLENT_VERSION: Text | None = None

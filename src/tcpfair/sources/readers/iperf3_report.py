@@ -105,6 +105,7 @@ class _Span(_Strict):
     """A sum at the end, or the part of one stream in it."""
 
     bytes: Count | None = None
+    start: Seconds | None = None
     end: Seconds | None = None
     seconds: Seconds | None = None
     bits_per_second: Bps | None = None
