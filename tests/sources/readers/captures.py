@@ -42,22 +42,15 @@ class Segment:
         )  # fmt: skip
         tcp += options + bytes(self.payload_bytes)
         source, target = address(self.source[0]), address(self.target[0])
-        if source.version == 6:
-            length = len(self.extensions) + len(tcp) if self.total is None else self.total
-            first = 0 if self.extensions else 6
-            return (
-                struct.pack(">IHBB", 6 << 28, length % 65_536, first, 64)
-                + source.packed
-                + target.packed
-                + self.extensions
-                + tcp
-            )
-        header = 20 + len(self.ip_options)
-        length = header + len(tcp) if self.total is None else self.total
-        return (
-            struct.pack(">BBHHHBBH", 0x40 | header // 4, 0, length % 65_536, self.ip_id, self.fragment, 64, 6, 0)
-            + source.packed + target.packed + self.ip_options + tcp
-        )  # fmt: skip
+        is_v6 = source.version == 6
+        length = 20 * (not is_v6) + len(self.ip_options) + len(self.extensions) + len(tcp)
+        length = (length if self.total is None else self.total) % 65_536
+        if is_v6:
+            header = struct.pack(">IHBB", 6 << 28, length, 0 if self.extensions else 6, 64)
+        else:
+            first = 0x40 | (20 + len(self.ip_options)) // 4
+            header = struct.pack(">BBHHHBBH", first, 0, length, self.ip_id, self.fragment, 64, 6, 0)
+        return header + source.packed + target.packed + self.ip_options + self.extensions + tcp
 
 
 def bulk(

@@ -17,13 +17,12 @@ import itertools
 import math
 import random
 import re
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -180,12 +179,11 @@ def attack(
     folder: Path,
     *,
     first_seed: int = 0,
-    said: Sidecar | None = None,
     share: float = 0.05,
     bytes_per_number: float = 1.0,
     s_per_number: float = 1.0,
 ) -> Counter[str]:
-    """Let ``reader`` read ``count`` damaged copies of the samples (files; of a folder, one file is damaged).
+    """Let ``reader`` read ``count`` damaged copies of the samples, below ``folder``.
 
     Silently, the bytes of all flows together may differ from the whole file's by ``share`` of them, and by
     ``bytes_per_number`` times the largest number that was changed (1 for a counter of bytes, 0 where the format says
@@ -194,7 +192,7 @@ def attack(
 
     Returns how many were read, marked and refused. Raises AssertionError that names sample, seed and damage.
     """
-    said = said or Sidecar()
+    said = Sidecar()
     outcomes: Counter[str] = Counter()
     whole = {sample: reader.read(sample, said) for sample in samples}
     for sample, observed in whole.items():
@@ -202,10 +200,10 @@ def attack(
     for seed in range(first_seed, first_seed + count):
         chance = random.Random(-seed - 1)
         sample = chance.choice(samples)
-        path, target = _copy(sample, folder, chance)
-        original = target.read_bytes()
-        mutation = _damaged(original, seed, chance)
-        target.write_bytes(mutation.data)
+        mutation = _damaged(sample.read_bytes(), seed, chance)
+        path = folder / "damaged" / sample.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(mutation.data)
         where = f"{sample.name}: seed {seed}: {mutation.kind}"
         with _watched(where):
             reader.sniff(path)
@@ -232,18 +230,6 @@ def attack(
             )
         assert len(observed.flows) <= len(whole[sample].flows) + 2, f"{where}: {len(observed.flows)} flows"
     return outcomes
-
-
-def _copy(sample: Path, folder: Path, chance: random.Random) -> tuple[Path, Path]:
-    """A copy of a sample, and the file in it that is to be damaged."""
-    path = folder / "damaged" / sample.name
-    if not sample.is_dir():
-        path.parent.mkdir(exist_ok=True)
-        shutil.copy(sample, path)
-        return path, path
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(sample, path)
-    return path, chance.choice(sorted(file for file in path.rglob("*") if file.is_file()))
 
 
 def _damaged(original: bytes, seed: int, chance: random.Random) -> Mutation:
@@ -301,54 +287,50 @@ def _watched(where: str) -> Iterator[None]:
 def assert_sound(observed: Observed, where: str) -> None:
     """What holds for every `Observed`, whatever it was read from."""
     names = [flow.name for flow in observed.flows]
-    assert names and len(set(names)) == len(names), f"{where}: flows {names[:5]}"
-    assert observed.backend and observed.files, where
+    is_sound = {
+        "names of flows": names and len(set(names)) == len(names),
+        "backend and files": observed.backend and observed.files,
+        "parameters": all(map(math.isfinite, observed.parameters.values())),
+        "remarks": all(remark and "\n" not in remark for remark in observed.remarks),
+    }
+    _assert_all(is_sound, where, observed)
     for flow in observed.flows:
-        _assert_sound_flow(flow, f"{where}: {flow.name}")
-    assert all(math.isfinite(value) for value in observed.parameters.values()), f"{where}: {observed.parameters}"
-    for remark in observed.remarks:
-        assert remark and "\n" not in remark, f"{where}: remark {remark!r}"
+        _assert_all(_soundness(flow), f"{where}: {flow.name}", flow)
     if observed.link is not None:
-        table = observed.link.table
-        assert list(table.columns) == LINK, f"{where}: link: {list(table.columns)}"
-        _assert_sound_table(table, f"{where}: link")
+        _assert_all(_soundness_of_table(observed.link.table, LINK), f"{where}: link", observed.link)
 
 
-def _assert_sound_flow(flow: ObservedFlow, where: str) -> None:
-    times_s, total_bytes = flow.times_s, flow.total_bytes
-    assert times_s.dtype == total_bytes.dtype == np.float64, where
-    assert times_s.ndim == 1 and times_s.shape == total_bytes.shape, where
-    assert 2 <= len(times_s) <= MAX_READINGS, f"{where}: {len(times_s)} readings"
-    assert np.isfinite(times_s).all() and (np.diff(times_s) > 0).all(), f"{where}: times_s"
-    assert flow.stop_s - flow.start_s <= MAX_SPAN_S, f"{where}: lasts {flow.stop_s - flow.start_s:g} s"
-    for counted in (total_bytes, flow.total_received_bytes):
-        if counted is not None:
-            assert counted.shape == times_s.shape and np.isfinite(counted).all(), f"{where}: bytes"
-            assert counted[0] >= 0 and (np.diff(counted) >= 0).all(), f"{where}: bytes"
-            assert counted[-1] <= MAX_TOTAL_BYTES, f"{where}: {counted[-1]:g} bytes"
-    assert total_bytes[0] == 0, f"{where}: starts with {total_bytes[0]:g} bytes"
-    assert 0 < flow.interval_s <= MAX_SPAN_S, f"{where}: interval_s {flow.interval_s}"
-    assert math.isnan(flow.rtt_s) or 0 < flow.rtt_s < 1e4, f"{where}: rtt_s {flow.rtt_s}"
-    assert flow.clock_s is None or 0 <= flow.clock_s < 1e11, f"{where}: clock_s {flow.clock_s}"
-    assert 0 <= flow.clock_error_s < 1e5, f"{where}: clock_error_s {flow.clock_error_s}"
-    assert flow.offset_s is None or 0 <= flow.offset_s <= MAX_SPAN_S, f"{where}: offset_s {flow.offset_s}"
-    assert flow.cc and "\n" not in flow.cc and flow.origin and flow.name, where
-    assert list(flow.windows.columns) == WINDOWS and list(flow.events.columns) == EVENTS, f"{where}: columns"
-    for name, table in (("windows", flow.windows), ("events", flow.events)):
-        _assert_sound_table(table, f"{where}: {name}")
-    for start_s, stop_s in flow.gaps_s:
-        assert math.isfinite(start_s) and math.isfinite(stop_s) and start_s < stop_s, f"{where}: gap {start_s} {stop_s}"
-    assert all(math.isfinite(step_s) for step_s in flow.clock_steps_s), f"{where}: clock_steps_s"
+def _assert_all(is_sound: dict[str, Any], where: str, what: object) -> None:
+    assert all(is_sound.values()), f"{where}: {[name for name, holds in is_sound.items() if not holds]} of {what}"
 
 
-def _assert_sound_table(table: pd.DataFrame, where: str) -> None:
-    if table.empty:
-        return
-    times_s = table["t_s"].to_numpy(float)
-    assert np.isfinite(times_s).all() and (np.diff(times_s) >= 0).all(), f"{where}: t_s"
-    for name in table.columns.drop(["t_s", "kind"], errors="ignore"):
-        values = table[name].to_numpy(float)
-        known = values[~np.isnan(values)]
-        if name == "ssthresh_pkts":
-            known = known[known != np.inf]  # before the first exit from slow start
-        assert np.isfinite(known).all() and (known >= 0).all(), f"{where}: {name}"
+def _soundness(flow: ObservedFlow) -> dict[str, Any]:
+    """Whether each part of a flow is sound."""
+    times_s, counted = flow.times_s, [flow.total_bytes]
+    counted += [] if flow.total_received_bytes is None else [flow.total_received_bytes]
+    return {
+        "readings": 2 <= len(times_s) <= MAX_READINGS and all(each.shape == times_s.shape for each in counted),
+        "times_s": times_s.dtype == np.float64 and np.isfinite(times_s).all() and (np.diff(times_s) > 0).all(),
+        "length": flow.stop_s - flow.start_s <= MAX_SPAN_S,
+        "bytes": flow.total_bytes.dtype == np.float64 and flow.total_bytes[0] == 0,
+        "rising bytes": all(each[0] >= 0 and (np.diff(each) >= 0).all() for each in counted),
+        "total bytes": all(each[-1] <= MAX_TOTAL_BYTES for each in counted),
+        "interval_s": 0 < flow.interval_s <= MAX_SPAN_S,
+        "rtt_s": math.isnan(flow.rtt_s) or 0 < flow.rtt_s < 1e4,
+        "clock_s": (flow.clock_s is None or 0 <= flow.clock_s < 1e11) and 0 <= flow.clock_error_s < 1e5,
+        "offset_s": flow.offset_s is None or 0 <= flow.offset_s <= MAX_SPAN_S,
+        "words": flow.cc and "\n" not in flow.cc and flow.origin and flow.name,
+        "gaps_s": all(-math.inf < start_s < stop_s < math.inf for start_s, stop_s in flow.gaps_s),
+        "clock_steps_s": all(map(math.isfinite, flow.clock_steps_s)),
+        **{f"windows: {name}": holds for name, holds in _soundness_of_table(flow.windows, WINDOWS).items()},
+        **{f"events: {name}": holds for name, holds in _soundness_of_table(flow.events, EVENTS).items()},
+    }
+
+
+def _soundness_of_table(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+    """Whether each column of a table is sound: unknown values are NaN, ssthresh is infinite before the end of slow start."""
+    numbers = table.drop(columns="kind", errors="ignore").astype(float)
+    known = numbers.replace({"ssthresh_pkts": {np.inf: np.nan}})
+    is_sound = known.isna() | (np.isfinite(known) & (known >= 0))
+    is_sound["t_s"] = np.isfinite(numbers["t_s"]) & ~(numbers["t_s"].diff() < 0)
+    return {"columns": list(table.columns) == list(columns), **is_sound.all().to_dict()}

@@ -7,40 +7,22 @@ import numpy as np
 import pytest
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers import plain
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tests.sources.readers.edits import written
 from tests.sources.readers.mutations import BINARY_KINDS, TEXT_KINDS, attack, mutated
 
-TABLE = "".join(f"{second} {second * 1000}\n" for second in range(1, 41))
+TABLE = "time_s,bytes\n" + "".join(f"{second},1000\n" for second in range(1, 41))
 
 
 @pytest.fixture
 def sample(tmp_path):
-    path = tmp_path / "table.txt"
-    path.write_text(TABLE)
-    return path
+    return written(tmp_path, TABLE, "table.csv")
 
 
 def observed(path: Path, times_s, total_bytes) -> Observed:
-    flow = ObservedFlow("a", path, np.array(times_s, float), np.array(total_bytes, float), 1.0, "receiver: toy")
+    flow = ObservedFlow("a", path, np.array(times_s, float), np.array(total_bytes, float), 1.0, "table: bytes")
     return Observed("toy", (flow,), (path,))
-
-
-def careful(path: Path, said) -> Observed:
-    """Reads lines of time and running total, and refuses all that is not one after the other."""
-    try:
-        rows = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
-        times_s, total_bytes = zip((0, 0), *rows, strict=True)
-    except ValueError:
-        raise InputError(f"{path}: not a table") from None
-    if any(len(row) != 2 or not 0 < row[0] < 100 or not 0 <= row[1] < 1e6 for row in rows) or not rows:
-        raise InputError(f"{path}: out of range")
-    if not all((np.diff(times_s) > 0) & (np.diff(total_bytes) >= 0)):
-        raise InputError(f"{path}: backwards")
-    return observed(path, times_s, total_bytes)
-
-
-def reader(read) -> SimpleNamespace:
-    return SimpleNamespace(read=read, sniff=lambda path: True)
 
 
 def test_damage_is_the_same_for_a_seed_and_of_every_kind():
@@ -58,15 +40,15 @@ def crashes(path):
 
 
 def reads_otherwise(instead):
-    """A reader that sins where the careful one refuses."""
+    """A reader that sins where the plain one refuses."""
 
     def read(path, said):
         try:
-            return careful(path, said)
+            return plain.read(path, said)
         except InputError:
             return instead(path)
 
-    return reader(read)
+    return SimpleNamespace(read=read, sniff=plain.sniff)
 
 
 @pytest.mark.parametrize(

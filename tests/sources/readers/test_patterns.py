@@ -8,7 +8,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import FILES, patterns, plain, read_any
-from tcpfair.sources.readers.pattern_table import formats
 from tcpfair.sources.readers.sidecar import load_sidecar
 from tests.sources.readers.edits import NOTHING, SAMPLES, sample_text, written
 
@@ -64,15 +63,6 @@ def test_every_sample_is_claimed_by_exactly_one_reader():
     twice_or_never = {name: readers for name, readers in claims.items() if len(readers) != 1}
     assert not twice_or_never, "narrow one reader's sniff (plain.sniff excludes tables that have a reader of their own)"
     assert {name for name, readers in claims.items() if readers == ["patterns"]} == set(EXPECTED)
-
-
-def test_every_sample_begins_as_exactly_one_format():
-    for path in SAMPLES.rglob("*.*"):
-        if path.is_file():
-            start = patterns.head(path)
-            begun = [one.name for one in formats() if patterns.re.search(one.begins, start)]
-            name = str(path.relative_to(SAMPLES))
-            assert begun == ([EXPECTED[name][0]] if name in EXPECTED else []), name
 
 
 def test_enhanced_output_has_clock_window_and_rtt():
@@ -143,26 +133,6 @@ def test_a_pattern_of_ones_own(tmp_path):
     for bad in ("nan", "-8.0", "8,0", "inf"):
         with pytest.raises(InputError, match=f"line 2: rate: '{bad}' is not a number from 0 up"):
             read_with(tmp_path, first(LOG, "8.0", bad), OWN)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("rate: Mbps", "rate: Mbsp", "'Mbsp' is unknown; did you mean 'Mbps'"),
-        (", rate: Mbps", "", "units.rate: unit unknown; give one of bps"),
-        ("(?P<rate>", "(?P<speed>", "group 'speed' is unknown"),
-        (" (?P<duration>\\S+):", " \\S+:", "interval: needs the groups"),
-        (": (?P<rate>\\S+)", "", "needs the group bytes or rate"),
-        ("\\S+) (?P<bytes>", "\\S+ (?P<bytes>", "is not a regular expression"),
-        ("kind: skip", "kind: leap", "pattern.rows.2.kind"),
-        ("kind: skip", "kind: skip, colour: red", "pattern.rows.2.colour"),
-        ("rows:", "lines:", "pattern"),
-    ],
-)
-def test_a_wrong_pattern_is_one_line(tmp_path, old, new, message):
-    with pytest.raises(InputError, match="recording.trace.yaml: pattern") as error:
-        read_with(tmp_path, LOG, first(OWN, old, new))
-    assert message in str(error.value)
 
 
 # ---------------------------------------------------------------- tables with spaces, numbers and bpftrace: the plain reader

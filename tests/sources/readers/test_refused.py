@@ -11,12 +11,15 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers.sidecar import load_sidecar
+from tcpfair.sources.readers.text import read_bytes
 from tests.sources.readers import (
     test_flent,
     test_flowmonitor,
     test_iperf3,
     test_mahimahi,
     test_ns2_trace,
+    test_patterns,
     test_ss,
     test_tcp_info,
     test_tcp_probe,
@@ -45,6 +48,10 @@ BASES = {
     "iperf3 stream": (SAMPLES / "iperf3_recorded/stream.jsonl").read_text(),
     "iperf3 server": (SAMPLES / "iperf3_recorded/p2.json").read_text(),
     "iperf3 p2": test_iperf3.whole(),
+    "iperf3 report": (SAMPLES / "iperf3/reno_4s.json").read_text(),
+    "iperf3 udp": test_iperf3.load("udp.json"),
+    "iperf3 omit": test_iperf3.load("omit_reset.json"),
+    "iperf3 bidir": test_iperf3.load("v3_9_bidir_p2.json"),
     "flent": test_flent.values(),
     "flent interpolated": edited(edited(test_flent.values(), "raw_values", {}), "metadata.SERIES_META", {}),
     "patterns iperf2": sample_text("iperf2/client.txt"),
@@ -84,6 +91,7 @@ def reader_of(name):
 CASES = {
     f"{base}: {what}": (base, row)
     for base, rows in REFUSED.items()
+    if base != "trace.yaml"
     for what, row in (rows.items() if isinstance(rows, dict) else enumerate(rows))
 }
 
@@ -108,6 +116,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, base, row):
     assert "recording.txt" in str(refused.value)
 
 
+@pytest.mark.parametrize("row", REFUSED["trace.yaml"], ids=str)
+def test_a_wrong_trace_yaml_is_said_in_one_line(tmp_path, row):
+    content, says = wrong(test_patterns.OWN, row)
+    written(tmp_path, content, "trace.yaml")
+    with pytest.raises(InputError, match=says) as refused:
+        load_sidecar(tmp_path)
+    assert "trace.yaml" in str(refused.value)
+
+
 @pytest.mark.parametrize("base", BASES)
 def test_each_form_is_known_by_its_beginning(tmp_path, base):
     path = written(tmp_path, BASES[base])
@@ -125,22 +142,17 @@ def test_what_others_write_is_not_taken_for_it(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "piece", "size"),
+    ("name", "piece"),
     [
-        ("pcap", "PIECE_BYTES", 5000),
-        ("tshark", "PIECE_BYTES", 5000),
-        ("ns2_trace", "_BLOCK_BYTES", 5000),
-        ("mahimahi", "_BLOCK_BYTES", 1000),
-        ("tcp_probe", "BLOCK_BYTES", 20_000),
-        ("ss", "BYTES_AT_ONCE", 5000),
-        ("tcp_info", "BLOCK_BYTES", 3000),
-        ("plain", "_BLOCK_BYTES", 100),
+        *((name, "text.PIECE_BYTES") for name in ("tshark", "ns2_trace", "mahimahi", "tcp_probe", "tcp_info", "plain")),
+        ("pcap", "pcap.PIECE_BYTES"),
+        ("ss", "ss.BYTES_AT_ONCE"),
     ],
 )
-def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece, size):
+def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece):
     reader = reader_of(name)
     whole = reader.read(PACKED[name], NOTHING)
-    monkeypatch.setattr(reader, piece, size)
+    monkeypatch.setattr(f"tcpfair.sources.readers.{piece}", len(read_bytes(PACKED[name])) // 20)
     parts = reader.read(PACKED[name], NOTHING)
     assert parts.remarks == whole.remarks
     for one, other in zip(whole.flows, parts.flows, strict=True):

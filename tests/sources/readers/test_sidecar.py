@@ -27,33 +27,6 @@ def test_what_is_said_of_a_flow_and_of_one_that_is_not_listed():
     assert said.of("a").rtt_s == 0.1 and said.of("b").rtt_s is None
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("link: {capacity: 1}", r"link\.capacity: .*(extra|unknown|not permitted)"),
-        ("link: {capacity_bps: -1}", r"link\.capacity_bps: .*greater than 0"),
-        ("link: {capacity_bps: .nan}", r"link\.capacity_bps"),
-        ("link: {buffer_pkts: 1, buffer_bytes: 2}", "buffer_pkts or buffer_bytes, not both"),
-        ("flows: [{flow: a}, {flow: a}]", "'a' is listed twice"),
-        ("flows: [{flow: a, start_s: -1}]", r"flows\.0\.start_s"),
-        ("flows: [{rtt_s: 1}]", r"flows\.0\.flow: Field required"),
-        ("flows: [{flow: a, rtt_s: 50ms}]", r"flows\.0\.rtt_s"),
-        ("kind: pair", "kind: "),
-        ("units: {time: minutes}", r"units\.time"),
-        ("interval_s: 0", "interval_s"),
-        ("- a\n- b", "must be a mapping"),
-        ("link: [", "line 1|line 2"),
-        ("flows: !!python/object/apply:os.system [ls]", "not valid YAML"),
-        ("weight_rule: mean", "weight_rule"),
-    ],
-)
-def test_what_cannot_be_is_one_line(tmp_path, text, says):
-    (tmp_path / "trace.yaml").write_text(text)
-    with pytest.raises(InputError, match=says) as caught:
-        load_sidecar(tmp_path)
-    assert "trace.yaml" in str(caught.value)
-
-
 TABLE, COLUMNS = "x;y;z\n1;a;1000\n2;a;3000\n", "columns: {time: x, flow: y, total_bytes: z}"
 ROWS = r"rows: [{kind: interval, line: '@ (?P<start>\S+) (?P<end>\S+) (?P<bytes>\S+)', units: {time: s, bytes: B}}]"
 

@@ -41,7 +41,6 @@ FOLDERS = (testbed, ns2_trace)
 FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, patterns, plain)
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
-UNUSED = testbed.UNUSED
 # files that are not recordings; listed as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
@@ -106,7 +105,7 @@ def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
     if not names:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
-    remarks = (f"{UNUSED}: {', '.join(unused)}",) if unused else ()
+    remarks = (f"{testbed.UNUSED}: {', '.join(unused)}",) if unused else ()
     return {
         name: _together(
             [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME], path, remarks

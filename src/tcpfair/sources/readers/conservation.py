@@ -25,7 +25,7 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
     """Raise InputError when the windows and RTTs of a flow contradict its goodput."""
     known = flow.windows[(flow.windows["cwnd_pkts"] > 0) & (flow.windows["srtt_s"] > 0)]
     least_mss, usual_mss, most_mss = (flow.mss_bytes,) * 3 if flow.mss_bytes > 0 else MSS_BYTES
-    largest_pkts = float(flow.windows["cwnd_pkts"].max()) if len(flow.windows) else 0.0
+    largest_pkts = flow.windows["cwnd_pkts"].max() if len(flow.windows) else 0.0
     if largest_pkts * least_mss > LARGEST_WINDOW_BYTES:
         raise InputError(
             f"{flow.file}: {flow.name}: cwnd: {largest_pkts:.4g} packets are more than TCP can have in flight; "
@@ -33,10 +33,10 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
         )
     if len(known) < FEWEST_WINDOWS:
         return
-    window_rate = float((known["cwnd_pkts"] / known["srtt_s"]).median())  # packets/s
+    window_rate = (known["cwnd_pkts"] / known["srtt_s"]).median()  # packets/s
     steps, lasted_s = np.diff(flow.total_bytes), np.diff(flow.times_s)
-    mean_rate = float(steps.sum() / lasted_s.sum())
-    busy_s = float(lasted_s[steps > 0].sum())
+    mean_rate = steps.sum() / lasted_s.sum()
+    busy_s = lasted_s[steps > 0].sum()
     says = ""
     if mean_rate > MOST * most_mss * window_rate:
         says = "delivers more than its window per RTT allows"
@@ -73,13 +73,13 @@ def refuse_other_bytes(
     own = np.interp(edges_s, goodput.times_s, goodput.total_bytes)
     low = np.interp(edges_s - EDGE_S, times_s, total_bytes)
     high = np.interp(edges_s + EDGE_S, times_s, total_bytes)
-    base = 0.0 if from_start else float(np.interp(from_s, times_s, total_bytes)) - own[0]
-    slack = SAME_BYTES * max(float(own[-1] - own[0]), 1.0) + 4 * 131_072
+    base = 0.0 if from_start else np.interp(from_s, times_s, total_bytes) - own[0]
+    slack = SAME_BYTES * max(own[-1] - own[0], 1.0) + 4 * 131_072
     own = own + base
     off = (own < low - slack) | (own > high + slack)
     if off.any():
-        i = int(np.argmax(off))
-        counted = float(np.interp(edges_s[i], times_s, total_bytes))
+        i = np.argmax(off)
+        counted = np.interp(edges_s[i], times_s, total_bytes)
         raise InputError(
             f"{what}: {counted - base:.4g} bytes until {edges_s[i] - goodput.times_s[0]:.3g} s, but {own[i] - base:.4g} in "
             f"{goodput.file.name}; check that both are of the same flow and run"

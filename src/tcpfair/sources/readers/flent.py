@@ -75,7 +75,7 @@ class _Series(BaseModel):
 
 
 class _Metadata(BaseModel):
-    SERIES_META: dict[str, _Series] = Field(default_factory=dict)
+    SERIES_META: dict[str, _Series] = {}
     STEP_SIZE: Positive = 0.2
     T0: Text | None = None
     TIME: Text | None = None
@@ -88,7 +88,7 @@ class _File(BaseModel):
     version: between(int, 1, 4)
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]
-    raw_values: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
+    raw_values: dict[str, list[dict[str, Any]]] = {}
     metadata: _Metadata
 
 
@@ -186,9 +186,9 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
     meta = file.metadata.SERIES_META.get(name, _Series())
     is_upload = name.startswith("TCP upload")
     if is_raw:
-        _check_sums(f"{path}: {name}", total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps))
+        _check_sums(f"{path}: {name}", total_bytes[-1], times_s[-1] - times_s[0], meta, is_upload, bool(gaps))
     with located(f"raw_values: {name}"):
-        windows = _windows(values, float(starts_s[0]))
+        windows = _windows(values, starts_s[0])
     cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not CC_NAME.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is not a name such as cubic")
@@ -208,13 +208,9 @@ def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats
         raise InputError(f"t: {ends_s[0]:.3f} is not in {after}; the clocks contradict each other")
     starts_s = ends_s - length_s
     apart_s = starts_s[1:] - ends_s[:-1]
-    refuse_first(
-        apart_s < -ROUNDING_S - 0.01 * length_s[1:],
-        "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s",
-        length_s[1:],
-        ends_s[1:],
-        -apart_s,
-    )
+    overlap = apart_s < -ROUNDING_S - 0.01 * length_s[1:]
+    says = "dur: {:g} s before {:.3f} reach into the interval before, by {:.3f} s"
+    refuse_first(overlap, says, length_s[1:], ends_s[1:], -apart_s)
     starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
     return ends_s, starts_s, rate_mbps * 1e6
 

@@ -33,7 +33,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Json, Report, Stream, checked, objects, uncounted_bytes
-from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, Observed, ObservedFlow, end_of
+from tcpfair.sources.readers.observed import NO_WINDOWS, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import MAX_FLOWS, from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing, validated
@@ -274,10 +274,10 @@ def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
     """Check that the server's final total equals the sum of its intervals, and that they last as long as the client's."""
     if test.error:
         return
-    early_s = float(near.ends_s[-1] - far.ends_s[-1])
+    early_s = near.ends_s[-1] - far.ends_s[-1]
     if early_s > max(0.5 * min(test.far.interval_s, 1.0), 0.02 * near.ends_s[-1]):
         yield f"{test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
-    total_bytes = float(far.bytes.sum())
+    total_bytes = far.bytes.sum()
     digits = 0.006 if test.far_name == "server_output_text" else 0.0
     # NaN if missing
     if abs(near.received_bytes - total_bytes) > uncounted_bytes(total_bytes) + digits * total_bytes:
@@ -287,7 +287,7 @@ def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
 @refusing
 def _check_carried(sender: Stream, receiver: Stream) -> Iterator[str]:
     """Check that received bytes do not exceed sent bytes."""
-    sent_bytes, received_bytes = float(sender.bytes.sum()), float(receiver.bytes.sum())
+    sent_bytes, received_bytes = sender.bytes.sum(), receiver.bytes.sum()
     if sender.omitted_s == 0 and received_bytes > 1.01 * sent_bytes + uncounted_bytes(sent_bytes):
         yield f"{received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent"
 
@@ -302,16 +302,10 @@ def _cc(test: Report, near: Stream, far: Stream | None, where: str) -> str:
 
 def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
     """Windows in packets of the MSS, at the end of each interval; none on systems without them."""
-    if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
+    if sender is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
         return NO_WINDOWS
-    return pd.DataFrame(
-        {
-            "t_s": sender.ends_s,
-            "cwnd_pkts": sender.cwnd_bytes / mss_bytes,
-            "ssthresh_pkts": np.nan,
-            "srtt_s": sender.srtt_s,
-        }
-    )
+    columns = sender.ends_s, sender.cwnd_bytes / mss_bytes, np.nan, sender.srtt_s
+    return pd.DataFrame(dict(zip(WINDOWS, columns, strict=True)))
 
 
 def _identity(report: Report, ends: tuple[str, ...], number: int) -> frozenset[str]:
@@ -337,7 +331,7 @@ def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
         found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are skipped")
     if test.is_udp:
         found.append(f"{', '.join(names[:8])}: UDP, without congestion control")
-    if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):
+    if any(np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):
         windowless = [flow.name for flow in flows if flow.windows.empty]
         if len(windowless) == len(flows):
             found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")
@@ -351,9 +345,9 @@ def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
         lengths_s = np.diff(flow.times_s)
         long = lengths_s > STALLED * flow.interval_s
         if long.any():
-            at_s = flow.times_s[int(np.argmax(long))]
+            at_s = flow.times_s[np.argmax(long)]
             found.append(
-                f"{flow.name}: {int(long.sum())} intervals longer than {flow.interval_s:g} s, up to {lengths_s.max():.3g} s, "
+                f"{flow.name}: {long.sum()} intervals longer than {flow.interval_s:g} s, up to {lengths_s.max():.3g} s, "
                 f"the first from {at_s:.3g} s: the host was late"
             )
     return found

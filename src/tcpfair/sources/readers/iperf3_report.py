@@ -24,11 +24,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import MAX_SPAN_S
+from tcpfair.sources.readers.readings import MAX_SPAN_S, MICROSECONDS_PER_S
 from tcpfair.sources.readers.text import between, decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
-MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
 MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: sums are still exact
 LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later
@@ -183,8 +182,8 @@ class Stream:
     ends_s: np.ndarray
     bytes: np.ndarray  # sent or received by this host
     omitted_s: float = 0.0  # duration of the omitted beginning
-    cwnd_bytes: np.ndarray | None = None  # at the end of each interval, NaN if missing
-    srtt_s: np.ndarray | None = None
+    cwnd_bytes: np.ndarray | float = np.nan  # at the end of each interval, NaN if missing
+    srtt_s: np.ndarray | float = np.nan
     min_rtt_s: float = np.nan
     received_bytes: float = np.nan  # total at the other host, as it reported
 
@@ -316,14 +315,10 @@ def check_chain(starts_s: np.ndarray, ends_s: np.ndarray, interval_s: float) -> 
     """Intervals must be contiguous; iperf3 itself omits one of less than 0.1 s without bytes."""
     before_s = np.r_[0.0, ends_s[:-1]]
     apart_s = starts_s - before_s
-    refuse_first(
-        (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
-        "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap",
-        np.arange(1, len(starts_s) + 1),
-        starts_s,
-        ends_s,
-        interval_s,
-    )
+    is_apart = (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S)
+    says = "number {} lasts from {:g} to {:g} s; intervals of {:g} s must follow each other without gap or overlap"
+    number = np.arange(1, len(starts_s) + 1)
+    refuse_first(is_apart | (ends_s <= np.maximum(starts_s, before_s)), says, number, starts_s, ends_s, interval_s)
 
 
 # --- Start ------------------------------------------------------------------------------------------------------------
@@ -425,7 +420,7 @@ def _check_sums(intervals: list[_Interval], tables: dict[int, Table], senders: d
 def _interval_s(test: _TestStart, tables: dict[int, Table]) -> float:
     lengths_s = np.concatenate([table["end"] - table["start"] for table in tables.values()])
     usual_s = round(float(np.median(lengths_s)), 2)
-    longest_s = float(lengths_s.max())
+    longest_s = lengths_s.max()
     if test.interval and MIN_INTERVAL_S <= test.interval <= longest_s + SAME_S:
         return float(test.interval)
     if usual_s < MIN_INTERVAL_S and longest_s < MIN_INTERVAL_S:
@@ -442,7 +437,7 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     """
     repeated = was_interrupted and len(table) > 1 and table[-1:][_TOLD].tolist() == table[-2:-1][_TOLD].tolist()
     table = table[: -1 if repeated else None].copy()
-    first = int(np.argmin(table["omitted"] > 0))
+    first = np.argmin(table["omitted"] > 0)
     start_s, end_s, seconds_s = (float(table[name][first]) for name in ("start", "end", "seconds"))
     if omit_s and start_s > SAME_S and abs(seconds_s - start_s - end_s) <= SAME_S:
         table["start"][first], table["seconds"][first] = 0.0, end_s
@@ -452,9 +447,8 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
     number = np.arange(1, len(table) + 1)
-    refuse_first(
-        np.abs(seconds_s - lengths_s) > SAME_S, "number {}: seconds: not the time between start and end", number
-    )
+    says = "number {}: seconds: not the time between start and end"
+    refuse_first(np.abs(seconds_s - lengths_s) > SAME_S, says, number)
     says = "number {}: bits_per_second: not what bytes in these seconds are"
     refuse_first(off & (seconds_s > 0), says, number)
     omitted = table["omitted"] > 0
@@ -493,7 +487,7 @@ def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
 @refusing
 def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, interval_s: float) -> Iterator[str]:
     """Check that intervals last as long as the test, and add up to this host's final total, except bytes after the last one."""
-    end_s, total_bytes = float(kept["end"][-1]), kept["bytes"].sum()
+    end_s, total_bytes = kept["end"][-1], kept["bytes"].sum()
     if test.duration and not test.bytes and not test.blocks:
         ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
         if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):

@@ -195,7 +195,7 @@ def _report(test: _Test) -> Report:
     lengths_s = np.concatenate([ends_s - starts_s for starts_s, ends_s, _ in kept.values()]) if kept else np.zeros(1)
     interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
     if test.rows:
-        _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
+        _check_report(test.where, test, kept, interval_s, lengths_s.max())
     streams = []
     for name, (starts_s, ends_s, in_bytes) in kept.items():
         local, remote = test.connections.get(name, (("", 0), ("", 0)))
@@ -236,11 +236,11 @@ def _check_report(test: _Test, kept: dict[str, np.ndarray], interval_s: float, l
     for name, (starts_s, ends_s, in_bytes) in kept.items():
         with located(f"{test.where}: intervals of [{name}]"):
             check_chain(starts_s, ends_s, interval_s)
-        counted = float(in_bytes.sum())
+        counted = in_bytes.sum()
         total = test.totals.get((name, "sender" if _sends(test, name) else "receiver"), counted)
         if not test.error and abs(total - counted) > 0.01 * max(total, counted) + uncounted_bytes(counted):
             yield f"[{name}]: {counted:.4g} bytes in its intervals, but {total:.4g} in all"
-    ends_s = [float(ends_s[-1]) for _, ends_s, _ in kept.values()]
+    ends_s = [ends_s[-1] for _, ends_s, _ in kept.values()]
     if max(ends_s) - min(ends_s) > 0.1 * interval_s + _TIME_S:
         yield f"its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log"
     slack_s = max(0.1 * interval_s, 0.02 * test.until_s) + _TIME_S

@@ -44,7 +44,6 @@ EVENT = Form(
     _EVENT,
     "is not an event (MS + BYTES, MS # BYTES, MS - BYTES DELAY, MS d PACKETS BYTES); give mm-link's own output",
 )
-_BLOCK_BYTES = 1 << 22
 
 
 def sniff(path: Path) -> bool:
@@ -103,7 +102,7 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
     """
     headers: dict = {}
     parts: list[pd.DataFrame] = []
-    for lines, block in pieces(path, _BLOCK_BYTES):
+    for lines, block in pieces(path):
         while not parts and block.startswith(b"#"):
             text, _, block = block.partition(b"\n")
             with located(f"line {lines[0]}"):
@@ -161,7 +160,7 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
     before = np.r_[t[:1], t[:-1]]
     refuse(t < before, "the clock goes back from {} to {} ms; record again", before, t)
     refuse(t[:1] < base_ms, "{} ms is before the base timestamp {}; give one log", t, base_ms)
-    readings.check_span(base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)
+    readings.check_span(base_ms / MS_PER_S, t[-1] / MS_PER_S)
     out, into, could = (kind == each for each in "-+#")
     is_size = (kind == "d") | ((size >= 1) & (size <= MAX_PACKET_BYTES))
     refuse(~is_size, "{} bytes are not between 1 and {}", size, MAX_PACKET_BYTES)
@@ -175,10 +174,6 @@ def _check(events: pd.DataFrame, base_ms: int) -> None:
         for at, sizes in ((t[into], size[into]), (t[out] - delay[out], size[out]))
     )
     arrived = arrivals.value_counts().reindex(pd.MultiIndex.from_frame(departures), fill_value=0).to_numpy()
-    refuse_first(
-        departures.groupby(["at", "size"]).cumcount().to_numpy() >= arrived,
-        "a packet of {} bytes leaves that did not arrive at {} ms; give the whole log",
-        departures["size"],
-        departures["at"],
-        lines=line[out],
-    )
+    is_more = departures.groupby(["at", "size"]).cumcount().to_numpy() >= arrived
+    says = "a packet of {} bytes leaves that did not arrive at {} ms; give the whole log"
+    refuse_first(is_more, says, departures["size"], departures["at"], lines=line[out])

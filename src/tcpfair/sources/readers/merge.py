@@ -51,7 +51,6 @@ def merged(by_tool: Mapping[str, Observed]) -> Observed:
         flows=tuple(flows),
         files=tuple(file for each in (first, *others) for file in by_tool[each].files),
         remarks=tuple(dict.fromkeys(remarks)),
-        has_own_zero=by_tool[first].has_own_zero,
     )
 
 

@@ -62,7 +62,6 @@ VARIABLE = _form(
     {"t_s": _TIME} | dict.fromkeys(("saddr", "sport", "daddr", "dport"), (-1, MAX_NODE)),
 )
 _ADDRESS = re.compile(r"(\d{1,7})\.(\d{1,7})")
-_BLOCK_BYTES = 1 << 22
 
 
 def sniff(path: Path) -> bool:
@@ -81,7 +80,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         raise InputError("several files of events; give those of one simulation")
     seen = _Seen()
     for file in files:
-        for lines, block in pieces(file, _BLOCK_BYTES):
+        for lines, block in pieces(file):
             with located(file):
                 _take(block, lines, file, seen)
     payload_bytes, wire_bytes = said.link.payload_bytes, said.link.wire_bytes
@@ -144,11 +143,8 @@ def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     first = raw[starts]
     is_event = np.isin(first, np.frombuffer(b"+-rde", dtype=np.uint8))
     is_variable = (first >= ord("0")) & (first <= ord("9"))
-    refuse_first(
-        ~(is_event | is_variable | (first == ord("v"))),
-        "no event (+ - r d e) and no variable; give ns-2's own output",
-        lines=lines,
-    )
+    says = "no event (+ - r d e) and no variable; give ns-2's own output"
+    refuse_first(~(is_event | is_variable | (first == ord("v"))), says, lines=lines)
     texts = block.splitlines(keepends=True) if not (is_event.all() or is_variable.all()) else []
     for mask, take in ((is_event, _events), (is_variable, _variable_lines)):
         if mask.any():
@@ -164,13 +160,8 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     seen.time_s = float(t_s[-1])
     for name in ("src", "dst"):
         known = {address: bool(_ADDRESS.fullmatch(address)) for address in table[name].unique()}
-        refuse_first(
-            ~table[name].map(known).to_numpy(bool),
-            "{} {!r} is not node.port; hierarchical addresses are not read",
-            name,
-            table[name],
-            lines=lines,
-        )
+        says = "{} {!r} is not node.port; hierarchical addresses are not read"
+        refuse_first(~table[name].map(known).to_numpy(bool), says, name, table[name], lines=lines)
     is_data = table["type"].isin(DATA) & (table["size"] > HEADER_BYTES)
     seen.other_types |= set(table["type"].unique()) - {*DATA, "ack", "DCCP_Ack"}
     data = table[is_data].assign(key=lambda d: (d["src"] + ">" + d["dst"]).astype("category"))
@@ -251,7 +242,7 @@ def _in_order(seq: np.ndarray, payload: np.ndarray) -> tuple[slice, int]:
     """
     counts_bytes = len(seq) > 1 and np.median(np.diff(seq)) > 1
     hole = np.flatnonzero(np.diff(seq) != (payload[:-1].astype(np.int64) if counts_bytes else 1))
-    stop = int(hole[0]) + 1 if len(hole) else len(seq)
+    stop = hole[0] + 1 if len(hole) else len(seq)
     return slice(0, stop), len(seq) - stop
 
 
@@ -279,7 +270,7 @@ def _of_acks(file: Path, variables: dict[tuple[str, str], pd.DataFrame], payload
         refuse_first(is_fall, "ack_ falls; give the trace of one connection", lines=rows["line"].to_numpy())
         if acked[-1] <= acked[0]:
             continue
-        at = int(np.argmax(acked > acked[0])) - 1
+        at = np.argmax(acked > acked[0]) - 1
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 is not a start
             t_s, total = t_s[1:], total[1:] - total[1]
@@ -310,7 +301,7 @@ def _bottleneck(seen: _Seen, remarks: list[str]) -> ObservedLink | None:
     drops = links.groupby(["from", "to"])["dropped"].sum()
     link = drops.idxmax()
     if (drops > 0).sum() > 1:
-        elsewhere = int(drops.sum() - drops[link])
+        elsewhere = drops.sum() - drops[link]
         most = f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere)"
         remarks.append(f"{most}: taken for the bottleneck")
     of_link = links[(links["from"] == link[0]) & (links["to"] == link[1])]

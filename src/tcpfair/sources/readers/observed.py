@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tcpfair.runs.recorded import UNKNOWN_CC
 
 Floats = NDArray[np.float64]
+Gaps = tuple[tuple[float, float], ...]  # from, to: without observation, in s
 
 CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,16}")  # of an algorithm: TCP_CA_NAME_MAX is 16
 
@@ -71,7 +72,7 @@ class ObservedFlow:
     windows: pd.DataFrame = field(default_factory=lambda: NO_WINDOWS)  # at every poll
     events: pd.DataFrame = field(default_factory=lambda: NO_EVENTS)
     mss_bytes: float = np.nan  # bytes of a packet of its windows
-    gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: without observation
+    gaps_s: Gaps = ()
     clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; later times are corrected
 
     @property

@@ -23,6 +23,7 @@ from tcpfair.sources.readers import connections as tcp
 from tcpfair.sources.readers.frames import COUNTS, CUT_HEADERS, DAMAGED, FRAGMENTS, NOT_TCP, NS_PER_S, UNTIMED
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import refuse_first
 
 ORIGIN = "receiver: acknowledged in capture"
 
@@ -221,11 +222,9 @@ class Tracker:
                     "usual; the unit of the file's times must match its header"
                 )
         seen = flows["packets"] + flows["acks"]
-        for i in np.flatnonzero(flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD))[:1]:
-            raise InputError(
-                f"{flows['name'].iloc[i]}: {flows['odd'].iloc[i]} of {seen.iloc[i]:,} sequence numbers lie more "
-                "than 2^30 bytes or unconfirmed off the others; give a capture without losses of gigabytes"
-            )
+        is_odd = flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD)
+        says = "{}: {} of {:,} sequence numbers lie more than 2^30 bytes or unconfirmed off the others"
+        refuse_first(is_odd, f"{says}; give a capture without losses of gigabytes", flows["name"], flows["odd"], seen)
         if self._relative:
             return
         whole = flows[flows["has_syn"] > 0].sort_values("delivered_bytes", kind="stable")

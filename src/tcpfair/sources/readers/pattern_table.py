@@ -94,7 +94,7 @@ class Pattern(_Strict):
         "pattern of trace.yaml", description="which end counted the bytes: 'receiver: ...' or 'sender: ...'"
     )
     origins: dict[str, str] = Field(default_factory=dict, description="origin if a line matches")
-    origins_of_flows: dict[str, str] = Field(default_factory=dict)
+    origins_of_flows: dict[str, str] = {}
     each: list[str] = Field(default_factory=list, description="JSON: lists of records in one object")
     events: str = Field("", description="JSON: the list in each of these")
     deltas: dict[str, str] = Field(

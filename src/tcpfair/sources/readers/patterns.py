@@ -386,7 +386,6 @@ def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin:
         times_s, in_bytes = np.array(flow.packets).T
         if not times_s[-1] > times_s[0]:
             raise InputError("all at one time; give a longer recording")
-        readings.check_span(times_s[0], times_s[-1])
         times_s, (total_bytes,) = readings.gathered([(times_s, in_bytes)], times_s[0], times_s[-1])
         interval_s = readings.PACKET_INTERVAL_S
     else:

@@ -61,15 +61,14 @@ def sniff(path: Path) -> bool:
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a capture."""
-    capture = _Capture(path)
     tracker = Tracker(path)
+    capture = _Capture(path, tracker.counts)
     told_s = time.monotonic()
     for packets in capture.packets():
         tracker.add(packets)
         if capture.seen_bytes >= PROGRESS_FROM_BYTES and time.monotonic() - told_s > PROGRESS_S:
             told_s = time.monotonic()
             print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
-    tracker.counts += capture.counts
     return tracker.observed(NAME, said, capture.remarks)
 
 
@@ -80,9 +79,9 @@ def _is_capture(start: bytes) -> bool:
 class _Capture:
     """The TCP segments of a file, piece by piece."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.counts = np.zeros(frames.COUNTS, np.int64)
+    def __init__(self, path: Path, counts: np.ndarray) -> None:
+        """``counts``: of packets that are no segments, see `frames.parse`."""
+        self.path, self.counts = path, counts
         self.remarks: list[str] = []
         self.seen_bytes = 0
         self.number = 1  # of the next packet

@@ -38,7 +38,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
-from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import CC_NAME, UNKNOWN_CC, WINDOWS, Gaps, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import (
     head,
@@ -84,7 +84,6 @@ SECONDS_APART = 1.5  # times without unit that are no further apart, in a table 
 SECONDS_LONG = 3600.0
 
 TOO_MANY = "readings; give longer intervals, or parts"
-_BLOCK_BYTES = 1 << 22
 
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
 
@@ -229,26 +228,28 @@ def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[s
         name = table.name_of(quantity)
         field, known = columns.SAID_UNIT.get(quantity, quantity), ", ".join(UNITS[quantity])
         say = f"write `units: {{{field}: UNIT}}` in {SIDECAR}, with one of {known}"
-        if units[quantity] is None and quantity == "rate":
-            units["rate"] = _rate_unit(values)
-            if units["rate"]:
-                remarks.append(f"{name}: in {units['rate']}, by comparison with the bytes")
-        elif units[quantity] is None and name in said.columns.names.values() and quantity in columns.VALUES:
-            units[quantity] = "B"
-        if units[quantity] is None and quantity in columns.VALUES:
+        unit = units[quantity]
+        if unit is None and quantity == "rate":
+            unit = _rate_unit(values)
+            if unit:
+                remarks.append(f"{name}: in {unit}, by comparison with the bytes")
+        elif unit is None and quantity in columns.VALUES and name in said.columns.names.values():
+            unit = "B"
+        if unit is None and quantity in columns.VALUES:
             raise InputError(f"{name}: unit unknown; {say}")
-        if units[quantity] is None:
+        if unit is None:
             remarks.append(f"{name}: omitted, its unit is unknown; {say}")
-            values = values.drop(columns=quantity)
+            del values[quantity]
             continue
-        values[quantity] *= UNITS[quantity][units[quantity]]
+        units[quantity] = unit
+        values[quantity] *= UNITS[quantity][unit]
         least, largest = BOUNDS[quantity]
         x = values[quantity]
-        may_be = x.isna() | (np.isposinf(x) if quantity == "ssthresh" else False)
+        is_known = x.notna() if quantity != "ssthresh" else x.notna() & (x != np.inf)
         says = "{}: {:.6g} in line {} is not between {:g} and {:g}; check value and unit"
-        refuse_first(~x.between(least, largest) & ~may_be, says, name, x, values["line"], least, largest)
+        refuse_first(is_known & ~x.between(least, largest), says, name, x, values["line"], least, largest)
     what = ", ".join(
-        f"{table.name_of(quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
+        f"{table.name_of(quantity)} as {quantity}" + (f" in {units[quantity]}" if units.get(quantity) else "")
         for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
         if quantity in values
     )
@@ -260,12 +261,12 @@ def _time_unit(values: pd.DataFrame, name: str) -> str:
     """The unit of times whose name has none: from values that can only be a wall clock, else seconds if no other unit
     is likely."""
     times = values["time"].to_numpy()
-    first = float(times[0])
+    first = times[0]
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
     spacing = values.groupby("flow", sort=False)["time"].diff()
-    usual = float(spacing[spacing > 0].median())
+    usual = spacing[spacing > 0].median()
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
     write = f"write `units: {{time: ms}}` (or s, us, ns) in {SIDECAR}"
@@ -277,7 +278,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     refuse_first(~np.isfinite(t_s), "no time in line {}; give each row its time", line)
     if t_s.min() < 0:
         raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
-    readings.check_span(float(t_s.min()), float(t_s.max()))
+    readings.check_span(t_s.min(), t_s.max())
     say = f"write `columns: {{flow: NAME}}` in {SIDECAR}, with the column of the flow"
     readings.refuse_more(values["flow"].nunique(), readings.MAX_FLOWS, f"flows; {say}")
     before = values.groupby("flow", sort=False)[["time", "line"]].shift()
@@ -286,7 +287,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     refuse_first(step_s == 0, says, flow, t_s, before["line"], line)
     says = "goes back from {:.9g} to {:.9g} s in line {} (flow {!r}); give the rows in order of time, of one recording"
     refuse_first(step_s < 0, says, before["time"], t_s, line, flow)
-    if said.interval_s and not 0.02 < (usual_s := float(step_s.median())) / said.interval_s < 50:
+    if said.interval_s and not 0.02 < (usual_s := step_s.median()) / said.interval_s < 50:
         stated = f"{SIDECAR} states interval_s: {said.interval_s:g}"
         raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
@@ -299,7 +300,7 @@ def _rate_unit(values: pd.DataFrame) -> str | None:
         return None
     bits = values["rate"].to_numpy() * by_flow["time"].diff().to_numpy()
     ok = np.isfinite(counted.to_numpy()) & np.isfinite(bits)
-    mean, in_bits = float(bits[ok].sum()), 8.0 * float(counted.to_numpy()[ok].sum())
+    mean, in_bits = bits[ok].sum(), 8.0 * counted.to_numpy()[ok].sum()
     fits = [unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE]
     return fits[0] if len(fits) == 1 else None
 
@@ -338,7 +339,7 @@ def _flow(
 
 def _from_intervals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
-) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+) -> tuple[np.ndarray, np.ndarray, Gaps, bool]:
     """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are omitted."""
     t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
     known = in_bytes[~np.isnan(in_bytes)]
@@ -352,7 +353,7 @@ def _from_intervals(
     if quantity == "rate":
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
     sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
-    first = int(sent[0]) if len(sent) else len(in_bytes)
+    first = sent[0] if len(sent) else len(in_bytes)
     begins = int(t_s[0] == 0 and in_bytes[0] == 0)  # the start of the clock
     found = readings.from_intervals(starts_s[first:], t_s[first:], in_bytes[first:])
     return (*found, len(sent) > 0 and first > begins)
@@ -360,28 +361,23 @@ def _from_intervals(
 
 def _from_totals(
     rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
-) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+) -> tuple[np.ndarray, np.ndarray, Gaps, bool]:
     """Readings of a running total; readings with lost rows in between are a gap. No rows are omitted."""
     known = rows[quantity].notna().to_numpy()
     t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
-    refuse_first(
-        np.diff(totals) < 0,
+    says = (
         "{0}: falls from {1:.9g} to {2:.9g} in line {3}, but a running total never falls; if these are bytes of each "
-        "interval, write `columns: {{bytes: {0}}}` in {4}",
-        name,
-        totals,
-        totals[1:],
-        line[1:],
-        SIDECAR,
+        "interval, write `columns: {{bytes: {0}}}` in {4}"
     )
+    refuse_first(np.diff(totals) < 0, says, name, totals, totals[1:], line[1:], SIDECAR)
     rises = np.flatnonzero(totals > totals[0])
     if not len(rises):
         return np.empty(0), np.empty(0), (), False
-    first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
+    first = rises[0] - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
     row_lost = np.r_[False, lost][known] | (np.r_[0, np.diff(np.flatnonzero(known))] > 1)
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost) if i > first)
     t_s, totals = t_s[first:], totals[first:]
-    first_bytes, most = float(totals[0]), float(np.diff(totals).max())
+    first_bytes, most = totals[0], np.diff(totals).max()
     from_zero, in_first = said.columns.total_from_zero, float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
     if from_zero is None and first_bytes > most:
         from_zero = bool(abs(in_first - first_bytes) <= AGREE * first_bytes)
@@ -409,11 +405,11 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
         if not ok.any():
             continue
         a, b, line = a[ok], b[ok], rows["line"].to_numpy()[1:][ok]
-        usual = float(np.median(np.maximum(a, b)))
+        usual = np.median(np.maximum(a, b))
         apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
         less, more = sorted((a.sum(), b.sum()))
         if apart.any() or more - less > 0.02 * more:
-            i, ratio = int(np.argmax(apart)), more / less if less > 0 else 1.0
+            i, ratio = np.argmax(apart), more / less if less > 0 else 1.0
             likely = next((says for times, near, says in MISTAKES if abs(ratio / times - 1) < near), "")
             at = f"line {line[i]}: {a[i]:.6g} against {b[i]:.6g} bytes{likely}"
             raise InputError(f"{one} and {other} contradict each other ({at}); correct the table or {SIDECAR}: units")
@@ -531,7 +527,7 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
 
     def rows_of(table: Table) -> Iterator[pd.DataFrame]:
         decimal = "."
-        for lines, block in pieces(path, _BLOCK_BYTES, may_lack_end=True):
+        for lines, block in pieces(path, may_lack_end=True):
             if lines[0] == 1:
                 lines, block = lines[skip:], b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and _number_with(b",", block) and not _number_with(b".", block):
@@ -579,9 +575,8 @@ def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) 
     raw = np.frombuffer(block, dtype=np.uint8)
     found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), np.flatnonzero(raw == ord("\n")))
     counts = np.diff(found, prepend=0) + 1
-    refuse_first(
-        counts != fields, "line {} has {} fields and the header {}; give the whole table", lines, counts, fields
-    )
+    says = "line {} has {} fields and the header {}; give the whole table"
+    refuse_first(counts != fields, says, lines, counts, fields)
 
 
 def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame:

@@ -27,12 +27,13 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Gaps, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.readings import (
     INFINITE_SSTHRESH,
     MAX_BPS,
     MAX_OF_FLOW,
     MAX_SPAN_S,
+    MICROSECONDS_PER_S,
     check_span,
     refuse_more,
 )
@@ -40,7 +41,6 @@ from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.sources.readers.text import located, refuse_first
 from tcpfair.units import MS_PER_S
 
-MICROSECONDS_PER_S = 1e6
 COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
 CA_OPEN, CA_RECOVERY, CA_LOSS = 0, 3, 4  # enum tcp_ca_state: Open, Disorder, CWR, Recovery (fast), Loss (timeout)
 ALGORITHM_CHANGES = "cc: changes after data were sent; give the polls of one run with one algorithm"
@@ -107,13 +107,14 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
             if lost[i] and cc in CWND_AT_LOSS:
                 before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i]))
             kind, after_pkts = ("loss", ssthresh_pkts[i]) if lost[i] else ("rto", cwnd_pkts[i])
-            rows.append((t_s[i], kind, before_pkts, after_pkts, np.nan, np.nan))
+            rows.append((t_s[i], kind, before_pkts, after_pkts))
             cut.append(i)
             epoch_start = i
         if recovered[i]:
-            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i], np.nan, np.nan))
+            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i]))
             cut.append(-1)
-    table = pd.DataFrame(rows, columns=EVENTS).astype({name: "float64" for name in EVENTS if name != "kind"})
+    table = pd.DataFrame(rows, columns=EVENTS[:4]).reindex(columns=EVENTS)
+    table = table.astype({name: "float64" for name in EVENTS if name != "kind"})
     if cc == "cubic" and len(table):
         w_max_pkts = _cubic_w_max(polls, t_s, table, np.array(cut))
         table["w_max"] = w_max_pkts
@@ -168,8 +169,8 @@ def _by_growth(
     """That of ``possible`` whose curve the windows between this loss and the next follow; both when ambiguous."""
     state, cwnd_pkts = polls["ca_state"].to_numpy(), polls["cwnd"].to_numpy(dtype=np.float64)
     later = cut[row + 1 :][cut[row + 1 :] >= 0]
-    stop = int(later[0]) if len(later) else len(t_s)
-    start = int(cut[row])
+    stop = later[0] if len(later) else len(t_s)
+    start = cut[row]
     while start < stop and state[start] >= CA_RECOVERY:
         start += 1
     if stop - start < FEWEST_DECIDING_POLLS:
@@ -180,7 +181,7 @@ def _by_growth(
         w_max_pkts = np.mean(list(values))
         k_s = kernel.cubic_k_s(w_max_pkts, after_pkts)
         curve = cubic.window_pkts(t_s[start:stop] - t_s[start] + ahead_s, k_s, w_max_pkts, kernel.CUBIC_C)
-        off_pkts[converged] = float(np.sqrt(np.mean((cwnd_pkts[start:stop] - curve) ** 2)))
+        off_pkts[converged] = np.sqrt(np.mean((cwnd_pkts[start:stop] - curve) ** 2))
     better = min((False, True), key=off_pkts.__getitem__)
     clear = off_pkts[better] < 0.5 * off_pkts[not better] and off_pkts[better] < 0.05 * after_pkts
     return {better: possible[better]} if clear else possible
@@ -200,14 +201,6 @@ class Socket(NamedTuple):
 def socket_of(local: str, peer: str, cookie: str) -> Socket:
     """The socket between two addresses with ports as a tool prints them."""
     return Socket(end_of(local), end_of(peer), cookie)
-
-
-class Clock(NamedTuple):
-    """The clock of a recording."""
-
-    is_wall: bool  # seconds since 1970; else only differences are meaningful
-    error_s: float = 0.0
-    steps_s: tuple[float, ...] = ()  # on this clock, corrected
 
 
 STORED = {
@@ -233,11 +226,13 @@ class PollStore:
 
     While it has more than ``MAX_ROWS``, it keeps for each socket only the last poll in ever longer intervals, and all
     polls around a change of state, ssthresh or retransmissions, so that no loss is missed. A ``bin_s`` thins it to such
-    intervals in any case. ``times_s`` are the times of the polls, on ``clock``.
+    intervals in any case. ``times_s`` are the times of the polls; without ``is_wall`` only their differences are meaningful.
     """
 
-    def __init__(self, path: Path, clock: Clock, bin_s: float = 0.0) -> None:
-        self.path, self.clock = path, clock
+    def __init__(self, path: Path, *, is_wall: bool, bin_s: float = 0.0) -> None:
+        self.path, self.is_wall = path, is_wall
+        self.clock_error_s = 0.0
+        self.clock_steps_s: list[float] = []  # corrected
         self.bin_s = self.requested_bin_s = bin_s
         self.sockets: dict[Socket, int] = {}
         self.ccs: dict[str, int] = {}
@@ -298,7 +293,7 @@ class PollStore:
         if not self.bin_s:
             return
         rows = self.table()
-        place = np.floor(np.array(self.times_s)[rows["poll"]] / self.bin_s)
+        place = np.floor(np.asarray(self.times_s)[rows["poll"]] / self.bin_s)
         is_new = np.diff(rows["socket"], prepend=-1) != 0
         begins_bin = is_new | (np.diff(place, prepend=-1) != 0)
         has_changed = is_new.copy()
@@ -310,8 +305,9 @@ class PollStore:
         """The rows of a socket, in the order of its polls: `STORED`, with t_s and the name of cc."""
         start, stop = self.table()["socket"].searchsorted([socket, socket + 1])
         rows = self.table().iloc[start:stop].astype(np.int64)
-        times_s = np.array([self.times_s[poll] for poll in rows["poll"]])
-        return rows.assign(t_s=times_s, cc=pd.Categorical.from_codes(rows["cc"], list(self.ccs)))
+        return rows.assign(
+            t_s=np.asarray(self.times_s)[rows["poll"]], cc=pd.Categorical.from_codes(rows["cc"], list(self.ccs))
+        )
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -342,8 +338,8 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     acked, received, is_known = last["bytes_acked"], last["bytes_received"], counts > 1
     sends = is_known & ((acked >= received) | (rise["bytes_acked"] > FEW_BYTES))
     receives = is_known & ((received > acked) | (rise["bytes_received"] > FEW_BYTES))
-    keys, seen = list(store.sockets), list(zip(first["poll"], last["poll"], strict=True))
-    pairs = _both_ends(keys, sends[sends].index, receives[receives].index, dict(zip(first.index, seen, strict=True)))
+    keys, seen = list(store.sockets), (first["poll"].to_dict(), last["poll"].to_dict())
+    pairs = _both_ends(keys, sends[sends].index, receives[receives].index, *seen)
     if not pairs and not is_known.all():
         local = keys[counts.index[~is_known][-1]].local
         raise InputError(f"one poll of the data connection {local}; at least two are needed")
@@ -355,7 +351,7 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     for name, pair, total in zip(names, pairs, totals, strict=True):
         with located(name):
             found.append(_candidate(store, said, state, name, pair, keys[pair.counted[0]], total >= small))
-    if store.clock.is_wall:
+    if store.is_wall:
         return found
     # without a wall clock the file's own clock gives the starts of its flows relative to each other
     first_s = min((flow.offset_s for flow in found), default=0.0)
@@ -363,20 +359,20 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
 
 
 def _both_ends(
-    keys: Sequence[Socket], sent: Iterable[int], got: Iterable[int], polled: Mapping[int, tuple[int, int]]
+    keys: Sequence[Socket], sent: Iterable[int], got: Iterable[int], first: Mapping[int, int], last: Mapping[int, int]
 ) -> list[_Pair]:
     """The two sockets of each direction, which have different cookies but overlap in time.
 
-    ``polled`` has the first and the last poll of each socket.
+    ``first`` and ``last`` are the polls of each socket.
     """
     pairs: list[_Pair] = []
     waiting: dict[tuple[str, str], list[int]] = {}
     for receiver in got:
         waiting.setdefault((keys[receiver].peer, keys[receiver].local), []).append(receiver)
     for sender in sent:
-        ends, (begin, end) = (keys[sender].local, keys[sender].peer), polled[sender]
+        ends = keys[sender].local, keys[sender].peer
         others = waiting.get(ends, []) if all(ends) else []
-        other = next((one for one in others if polled[one][0] <= end and begin <= polled[one][1]), None)
+        other = next((one for one in others if first[one] <= last[sender] and first[sender] <= last[one]), None)
         if other is not None:
             others.remove(other)
         pairs.append(_Pair(ends, sender, other))
@@ -412,7 +408,7 @@ def _candidate(
     check_span(t_s[0], t_s[-1])
     refuse_more(len(t_s), MAX_OF_FLOW, "polls, a day at 0.1 s; give the recording in parts")
     zero_s = float(t_s[0])
-    clock_s = zero_s if store.clock.is_wall else None
+    clock_s = zero_s if store.is_wall else None
     known: dict[str, object] = {}
     if polls is not None:
         at_s = polls["t_s"].to_numpy() - zero_s
@@ -428,12 +424,12 @@ def _candidate(
         origin=f"{'receiver' if is_received else 'sender'}: {counter}",
         rtt_s=rtt_s,
         clock_s=clock_s,
-        clock_error_s=store.clock.error_s,
-        offset_s=None if store.clock.is_wall else zero_s,
+        clock_error_s=store.clock_error_s,
+        offset_s=None if store.is_wall else zero_s,
         identity=identity(*pair.ends, key.cookie, clock_s),
         ends=pair.ends,
         gaps_s=gaps(t_s - zero_s),
-        clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
+        clock_steps_s=tuple(step_s - zero_s for step_s in store.clock_steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
     )
 
@@ -475,23 +471,23 @@ def _from_first_data(
     the time with data in flight gives the moment to a few ms; without it, the middle is assumed.
     """
     is_data = values > COOKIE_BYTES
-    first = int(np.argmax(is_data))
+    first = np.argmax(is_data)
     if not is_data.any() or (first == 0 and before_s is None):
         return t_s, (values - values[0]).astype(np.float64)
-    base = int(values[first - 1]) if first else 0
+    base = values[first - 1] if first else 0
     seen_s = float(t_s[first])
     between_s = seen_s - float(t_s[first - 1] if first else before_s)
-    rtt_s = min(max(float(np.nan_to_num(rtt_s)), 0.0), LONGEST_RTT_S)
+    rtt_s = min(max(np.nan_to_num(rtt_s), 0.0), LONGEST_RTT_S)
     ago_s = 0.5 * between_s  # from the first delivery to the first poll that shows it
     if busy_ms[first] > 0:
         cookie_s = rtt_s if base > 1 else 0.0  # a round trip of it was the cookie's
-        ago_s = min(max(float(busy_ms[first]) / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
+        ago_s = min(max(busy_ms[first] / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
     delivered_s = seen_s - ago_s
     begin_s = min(max(delivered_s - rtt_s, -np.inf if before_s is None else before_s), seen_s - SAME_TIME_S)
     zeros_s = [begin_s]
     if delivered_s - begin_s > SAME_TIME_S and seen_s - delivered_s > SAME_TIME_S:
         zeros_s.append(delivered_s)
-    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - float(base)]
+    return np.r_[zeros_s, t_s[first:]], np.r_[[0.0] * len(zeros_s), values[first:] - base]
 
 
 def _interval_s(polled_s: float) -> float:
@@ -511,10 +507,10 @@ def smallest_rtt_s(polls: pd.DataFrame) -> float:
     return float("nan")
 
 
-def gaps(times_s: Floats) -> tuple[tuple[float, float], ...]:
+def gaps(times_s: Floats) -> Gaps:
     """From and to of each pair of polls that are much further apart than the others."""
     steps_s = np.diff(times_s)
-    limit_s = max(3 * float(np.median(steps_s)), 1.0)
+    limit_s = max(3 * np.median(steps_s), 1.0)
     return tuple((float(times_s[i]), float(times_s[i + 1])) for i in np.flatnonzero(steps_s > limit_s))
 
 
@@ -611,5 +607,5 @@ def observed(
         tuple(kept),
         (store.path,),
         remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.bin_s > store.requested_bin_s else [])),
-        has_own_zero=not store.clock.is_wall,
+        has_own_zero=not store.is_wall,
     )

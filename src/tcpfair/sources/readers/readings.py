@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.observed import LINK, Floats, ObservedFlow
-
-Gaps = tuple[tuple[float, float], ...]
+from tcpfair.sources.readers.observed import LINK, Floats, Gaps, ObservedFlow
 
 MAX_SPAN_S = 86_400.0  # a day is the longest recording
 MAX_READINGS = 3_000_000  # of all flows together, in less than 1 GB: a day at 0.1 s of three flows, at 1 s of 34
@@ -21,7 +19,9 @@ MAX_FLOWS = 10_000
 MAX_BPS = 1e13  # above the rate of any link
 MAX_TOTAL_BYTES = 2.0**62
 PAYLOAD_BYTES = 1448.0  # of a packet on Ethernet, with timestamps
+U32_MAX = 2**32 - 1
 INFINITE_SSTHRESH = 0x7FFFFFFF  # of a kernel: not set yet
+MICROSECONDS_PER_S = 1e6
 WALL_CLOCK_S = (946_684_800.0, 4_102_444_800.0)  # 2000 to 2100: times in here are seconds since 1970
 PACKET_BIN_S = 0.01
 LINK_BIN_S = 0.1

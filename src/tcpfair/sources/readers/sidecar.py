@@ -68,8 +68,8 @@ class Sidecar(Said):
 
     flows: list[SaidFlow] = Field(default_factory=list)
     format: Label | None = Field(None, description="the reader, if the beginning of the file does not identify it")
-    columns: Columns = Field(default_factory=Columns)
-    units: Units = Field(default_factory=Units)
+    columns: Columns = Columns()
+    units: Units = Units()
     pattern: Pattern | None = Field(None, description="lines of a text that no reader accepts, as in patterns.yaml")
     interval_s: Positive | None = Field(None, description="length of the trace's intervals, in s")
 

@@ -38,8 +38,8 @@ import pyarrow.compute as pc
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
-from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, MAX_SPAN_S, U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file, refuse_first
 
@@ -47,7 +47,6 @@ NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
 
 ADVICE = "put the time before each poll, as scripts/poll_ss.sh does (date +%s.%N; ss -tinOHe)"
-U32_MAX = 2**32 - 1
 BYTES_AT_ONCE = 1 << 24
 MAX_SOCKET_BYTES = 5 * MAX_LINE_BYTES
 MAX_STEPS = 20
@@ -151,14 +150,14 @@ _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset(["ts", "sack", "ecn", "ecnseen", "fastopen"])
 
 _WHOLE, _REAL = r"^(?P<found>\d{1,18})$", r"^(?P<found>\d{1,18}(?:\.\d{0,18})?)"
-_FIELDS = {  # of each number the field, the pattern of its value, and its largest value
+_FIELDS = {  # of each number (as in `polls.STORED`) the field, the pattern of its value, and its largest value
     **{name: (name, _WHOLE, U32_MAX) for name in ("cwnd", "ssthresh", "lost")},
     **{name: (name, _WHOLE, 2**62) for name in ("bytes_sent", "bytes_acked", "bytes_received")},
     **{name: (name, f"{_REAL}(?:/.*)?$", 4_000_000) for name in ("rtt", "minrtt")},  # ms
     "backoff": ("backoff", _WHOLE, 255),
     "resending": ("retrans", f"{_REAL}/", U32_MAX),
-    "resent": ("retrans", r"/(?P<found>\d{1,18})$", U32_MAX),
-    "busy": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
+    "total_retrans": ("retrans", r"/(?P<found>\d{1,18})$", U32_MAX),
+    "busy_ms": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
 }
 _AFTER_ALGORITHM = ("wscale", "rto")  # the algorithm is the word before wscale, or without it before rto
 _ALGORITHM = re.compile(r"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
@@ -201,14 +200,14 @@ class _Log:
     """The data read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.store = PollStore(path, Clock(is_wall=True))
+        self.store = PollStore(path, is_wall=True)
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
         self.is_fresh = True  # a poll began, and no socket since
         self.seen: set[int] = set()  # sockets of the current poll
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
         self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
-        self.is_wall = self.is_whole = True
+        self.is_whole = True  # all stamps are whole seconds
         self.first_strange = self.strange_count = self.without_stamp = 0
         self.with_state = self.with_bytes = 0  # sockets' polls
         self.cut = False
@@ -258,7 +257,7 @@ class _Log:
             if stamp.wraps and stamp.t_s < self.stamp.t_s - MAX_SPAN_S / 2:
                 self.midnights_s += MAX_SPAN_S
         self.stamp = stamp
-        self.is_wall &= stamp.is_wall
+        self.store.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
 
     def _socket(self, line: bytes, found: re.Match[bytes]) -> int:
@@ -296,27 +295,21 @@ class _Log:
         says = "bytes_acked: {} of {} bytes_sent in line {}; give the tool's own output"
         refuse_first((acked > sent + 65_536) & (sent >= 0), says, acked, sent, lines)
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
-        self.with_state += int(has_state.sum())
-        self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
+        self.with_state += has_state.sum()
+        self.with_bytes += ((acked >= 0) | (received >= 0)).sum()
         after = [_extracted(texts, rf"(?P<found>\S+) {name}:") for name in _AFTER_ALGORITHM]
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
-        rows = pd.DataFrame(
-            {
-                "socket": sockets,
-                "poll": polls,
-                "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
-                "cwnd": shown["cwnd"],
-                "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
-                "rtt_us": np.round(shown["rtt"] * 1e3),
-                "min_rtt_us": np.round(shown["minrtt"] * 1e3),
-                "total_retrans": shown["resent"],
-                "bytes_acked": acked,
-                "bytes_received": received,
-                "busy_ms": shown["busy"],
-            }
+        rows = pd.DataFrame(shown).assign(
+            socket=sockets,
+            poll=polls,
+            ca_state=np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
+            ssthresh=np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
+            rtt_us=np.round(shown["rtt"] * 1e3),
+            min_rtt_us=np.round(shown["minrtt"] * 1e3),
         )
-        names = pc.coalesce(*after).to_pylist()
-        self.store.add(rows.clip(lower=0).assign(cc=[*map(_algorithm, names)])[has_state])
+        words = (word or "" for word in pc.coalesce(*after).to_pylist())
+        names = [word if _ALGORITHM.fullmatch(word) and word not in _NO_ALGORITHM else "" for word in words]
+        self.store.add(rows.clip(lower=0).assign(cc=names)[has_state])
 
 
 def _extracted(texts: pa.StringArray, form: str) -> pa.StringArray:
@@ -335,11 +328,6 @@ def _numbers(texts: pa.StringArray, name: str, form: str, largest: float, lines:
     says = "{}: {} in line {} is not between 0 and {:g}"
     refuse_first(numbers > largest, says, name, numbers, lines, largest)
     return numbers
-
-
-def _algorithm(word: str | None) -> str:
-    """The algorithm that a word is the name of, '' when it is none."""
-    return "" if word in _NO_ALGORITHM or not _ALGORITHM.fullmatch(word or "") else word
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -392,12 +380,12 @@ def _set_clock(log: _Log) -> list[str]:
         remarks.append(
             f"the clock of the polls ran backwards or jumped {len(steps_s)} times; what follows is put right"
         )
-    if not log.is_wall:
+    if not log.store.is_wall:
         remarks.append(
             "the time stamps lack the year or a time zone that means one offset: the wall clock is not known, only differences"
         )
     log.store.times_s = array("d", times_s)
-    log.store.clock = Clock(log.is_wall, float(log.is_whole), tuple(steps_s))
+    log.store.clock_error_s, log.store.clock_steps_s = float(log.is_whole), steps_s
     return remarks
 
 
@@ -406,7 +394,7 @@ def _spread(times_s: Floats) -> Floats:
     begins = np.r_[True, np.diff(times_s) != 0]
     second = np.cumsum(begins) - 1
     counts = np.bincount(second)
-    usual = float(np.median(counts[1:-1])) if len(counts) > 2 else float(counts.max())
+    usual = np.median(counts[1:-1]) if len(counts) > 2 else counts.max()
     place = np.arange(len(times_s)) - np.flatnonzero(begins)[second]
     late = np.where(second == 0, np.maximum(usual - counts[0], 0), 0)  # the first second may have begun late
     return times_s + (place + late) / np.maximum(counts, usual)[second]  # and the last may be cut
@@ -431,7 +419,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     if len(back) > MAX_STEPS:
         raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
     lives = log.store.table().groupby("socket")["poll"].agg(["first", "last"]).to_numpy()
-    usual_s = float(np.median(np.diff(times_s)))
+    usual_s = np.median(np.diff(times_s))
     for i in back:
         if not any(first < i <= last for first, last in lives):
             continue  # another recording follows in the same file

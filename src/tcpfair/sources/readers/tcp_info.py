@@ -22,7 +22,8 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import Clock, PollStore, Socket, from_choice_of_algorithm
+from tcpfair.sources.readers.polls import PollStore, Socket, from_choice_of_algorithm
+from tcpfair.sources.readers.readings import U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import (
     check_increasing,
@@ -37,9 +38,7 @@ from tcpfair.sources.readers.text import (
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
 
-U32_MAX = 2**32 - 1
 US_PER_MS = 1000
-BLOCK_BYTES = 1 << 23
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -86,8 +85,8 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store, later = PollStore(path, Clock(is_wall=True)), "give one recording, in order of time"
-    for table in read_csv_blocks(path, columns, BLOCK_BYTES):
+    store, later = PollStore(path, is_wall=True), "give one recording, in order of time"
+    for table in read_csv_blocks(path, columns):
         t_s = table["t"].to_numpy()
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
         refuse_first(steps_s < 0, "t: must increase from row to row (line {}); {}", table.index, later)

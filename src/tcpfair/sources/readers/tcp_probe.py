@@ -33,8 +33,8 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, Clock, PollStore
-from tcpfair.sources.readers.readings import INFINITE_SSTHRESH
+from tcpfair.sources.readers.polls import CA_LOSS, CA_OPEN, CA_RECOVERY, PollStore
+from tcpfair.sources.readers.readings import INFINITE_SSTHRESH, U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refuse_out_of_bounds
 
@@ -44,7 +44,6 @@ ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, 
 BIN_S = 0.01
 LATE_S = 1e-3  # lines of several processors may be out of order by less
 MICROSECONDS_AT_LEAST = 5000  # in jiffies, seconds: no path has such an RTT
-BLOCK_BYTES = 4 << 20
 
 _END, _HEX, _COUNT = r"([^ \n]{3,64})", r"(?:0x)?([0-9a-f]{1,8})", r"(\d{1,10})"
 _TRACEPOINT = re.compile(
@@ -59,7 +58,7 @@ _MODULE = re.compile(
 )
 # of both, "" where a form has none
 COLUMNS = ["t_s", "source", "target", "nxt", "una", "snd_cwnd", "ssthresh", "srtt", "cookie"]
-BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, 2**32 - 1), "srtt": (0, 2**32 - 1)}
+BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, U32_MAX), "srtt": (0, U32_MAX)}
 _NAME = "tcp_probe: "
 _PROBED = re.compile(rf"(?=.*snd_).*{_NAME}")
 _OTHER = re.compile(r"(?!#).*\S")
@@ -80,7 +79,7 @@ class _Log:
     """What was read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.store = PollStore(path, Clock(is_wall=False), BIN_S)
+        self.store = PollStore(path, is_wall=False, bin_s=BIN_S)
         self.is_module: bool | None = None
         self.last: dict[int, dict[str, float]] = {}  # line of each socket
         self.lost = 0
@@ -89,7 +88,7 @@ class _Log:
 
     def rows(self) -> Iterator[pd.DataFrame]:
         """The probe's lines, piece by piece: ``line``, and `COLUMNS` as text."""
-        for lines, block in pieces(self.store.path, BLOCK_BYTES, self.cut):
+        for lines, block in pieces(self.store.path, self.cut):
             texts = zip(lines.tolist(), block.decode("latin-1").split("\n"), strict=False)
             rows = [row for line, text in texts if (row := self._row(line, text))]
             if self.is_module and self.first_other:
@@ -156,7 +155,7 @@ class _Log:
             if acked[i] < recover_until and not (changed[i] and ssthresh[i] < cut_ssthresh):
                 continue  # the window comes down step by step
             cuts[i] = 1
-            recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
+            recover_until, cut_ssthresh = acked[i] + flight[i], ssthresh[i]
             in_recovery[i : np.searchsorted(acked, recover_until)] = True
         # in a recovery it is printed unchanged, even if it equals three quarters of the window
         known = _filled(ssthresh, is_set | in_recovery, last["known"])
@@ -220,6 +219,6 @@ def _states(rows: pd.DataFrame) -> np.ndarray:
     cwnd, acked, flight, cuts = (rows[name].to_numpy() for name in ("cwnd", "bytes_acked", "flight", "total_retrans"))
     state = np.full(len(cwnd), CA_OPEN)
     for i in np.flatnonzero(np.diff(cuts) > 0) + 1:
-        stop = int(np.searchsorted(acked, acked[i] + flight[i]))
+        stop = np.searchsorted(acked, acked[i] + flight[i])
         state[i : max(stop, i + 1)] = CA_LOSS if cwnd[i] == 1 else CA_RECOVERY
     return state

@@ -76,11 +76,6 @@ class Meta(BaseModel):
         return self
 
     @property
-    def flow_ids(self) -> range:
-        """1, 2, ... for the flows in ``cc``; longer lists of ``rtt`` and ``start`` are the testbed's defaults."""
-        return range(1, len(self.cc) + 1)
-
-    @property
     def wire_bytes(self) -> int:
         """Bytes that a full frame takes on the bottleneck, with preamble, checksum and gap."""
         return FRAME_BYTES + self.ovh
@@ -111,7 +106,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     """The run in folder ``path``: goodput per iperf3 interval, and windows, events and link where they were recorded."""
     meta = read_meta(path / META)
     polls_files, flows, resent = [], [], 0
-    for flow_id in meta.flow_ids:
+    for flow_id in range(1, len(meta.cc) + 1):  # longer lists of rtt and start are the testbed's defaults
         flow = _flow(path, flow_id, meta)
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
         if polls_file:

@@ -40,6 +40,7 @@ MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
 MAX_MESSAGE = 600  # names in a damaged file may be long
 _CHUNK_BYTES = 1 << 20
+PIECE_BYTES = 1 << 22  # of whole lines
 # a log of identical polls packs to a hundredth; more than this is only repetition
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
 _BLANK = re.compile(rb"(?:\A|\n)[ \t]*\n")
@@ -47,16 +48,12 @@ _BLANK = re.compile(rb"(?:\A|\n)[ \t]*\n")
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _zstd(stream: BinaryIO) -> BinaryIO:
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
-
-
 # first bytes of a packed file: name of the packing, and its content as a stream
 _PACKINGS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
     b"BZh": ("bzip2", bz2.BZ2File),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    b"\x28\xb5\x2f\xfd": ("zstd", lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")),
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, pa.ArrowInvalid)
 
@@ -245,15 +242,13 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     return pd.concat(blocks, ignore_index=True)
 
 
-def read_csv_blocks(
-    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = _CHUNK_BYTES
-) -> Iterator[pd.DataFrame]:
+def read_csv_blocks(path: Path, columns: dict[str, tuple[str, float, float]]) -> Iterator[pd.DataFrame]:
     """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file."""
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
     bounds = {name: limits for name, (kind, *limits) in columns.items() if kind != "str"}
     give = f"give a CSV with numbers in the columns {', '.join(kinds)}"
     header: list[str] = []
-    for lines, block in pieces(path, size_bytes, may_lack_end=True):
+    for lines, block in pieces(path, may_lack_end=True):
         lines, block = without_blank(lines, block)
         if not header and block:
             first, _, block = block.partition(b"\n")
@@ -316,14 +311,14 @@ def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str])
 
 
 def pieces(
-    path: Path, size_bytes: int, cut: list[str] | None = None, *, may_lack_end: bool = False
+    path: Path, cut: list[str] | None = None, *, may_lack_end: bool = False
 ) -> Iterator[tuple[np.ndarray, bytes]]:
     """Numbers of lines and the lines themselves, piece by piece, each with its end.
 
     A last line without its end gets one with ``may_lack_end``. Otherwise it is omitted and noted in ``cut``, or refused
     without that list.
     """
-    for line, block in line_blocks(path, size_bytes):
+    for line, block in line_blocks(path, PIECE_BYTES):
         if may_lack_end and not block.endswith(b"\n"):
             block += b"\n"
         if block.endswith(b"\n"):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -26,18 +27,17 @@ from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
+from tcpfair.sources.readers.readings import U32_MAX
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, table_of
+from tcpfair.sources.readers.text import head, naming_file, pieces, refuse_first, refusing, table_of
 
 NAME = "tshark"
 ACCEPTS = (
     "tables of tshark -T fields -E header=y (frame.time_epoch, ip.src, ip.dst, tcp.srcport, tcp.dstport, tcp.seq, ...)"
 )
 
-PIECE_BYTES = 1 << 23
 TIMES = ("frame.time_epoch", "frame.time_relative")
 SEPARATORS = "\t,;| "
-U32_MAX = 2**32 - 1
 MOST_PAYLOAD_BYTES = 1 << 20
 # column of a packet: (names in the table, the first that is present; largest value), needed in every TCP row
 NEEDED = {
@@ -104,22 +104,7 @@ class _Table:
             for column, (known, _) in (NEEDED | OPTIONAL).items()
         }
         self.needed = [self.time, *(columns[column] for column in NEEDED)]  # in every row of TCP
-        missing = [name for name in self.needed if name not in names]
-        twice = [name for name in names if names.count(name) > 1]
-        one_is_missing = "one is missing; give both or none"
-        for wrong, says in (
-            (twice, f"line 1: {[*twice, ''][0]} occurs twice; give each column once"),
-            (missing == [self.time], f"{self.time}: missing; add it with -e"),
-            (len({"tcp.seq_raw", "tcp.ack_raw"} & set(names)) == 1, f"tcp.seq_raw and tcp.ack_raw: {one_is_missing}"),
-            (missing, f"{[*missing, ''][0]}: missing; add it with -e"),
-            (
-                (columns["tsval"] in names) != (columns["tsecr"] in names),
-                f"tcp.options.timestamp.tsval and .tsecr: {one_is_missing}",
-            ),
-            (not self.addresses, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
-        ):
-            if wrong:
-                raise InputError(says)
+        _check_names(path, names, self.needed)
         self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
@@ -131,7 +116,7 @@ class _Table:
 
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`."""
-        for lines, block in pieces(self.path, PIECE_BYTES, self.cut):
+        for lines, block in pieces(self.path, self.cut):
             if lines[0] == 1:
                 lines, block = lines[1:], block.partition(b"\n")[2]
             if not block:
@@ -168,16 +153,8 @@ class _Table:
 
     def _times_ns(self, cells: pd.Series) -> np.ndarray:
         """Times to the nanosecond, which exceed the precision of a float of seconds since 1970."""
-        times_s = self._numbers(cells, frames.MOST_SECONDS - 1)
-        parts = cells.str.split(".", n=1)
-        seconds, fractions = (
-            pd.to_numeric(texts, errors="coerce").astype(np.float64)
-            for texts in (parts.str[0], "0." + parts.str[1].fillna(""))
-        )
-        is_plain = (seconds + fractions - times_s).abs() < 1e-6  # not 1.7e9
-        seconds = seconds.where(is_plain, np.floor(times_s))
-        fractions = fractions.where(is_plain, times_s - seconds)
-        return (seconds.astype(np.int64) * NS_PER_S + (fractions * NS_PER_S).round().astype(np.int64)).to_numpy()
+        self._numbers(cells, frames.MOST_SECONDS - 1)
+        return np.array([round(Decimal(cell) * NS_PER_S) for cell in cells], np.int64)
 
     def _numbers(self, cells: pd.Series, most: float) -> pd.Series:
         """Cells as numbers from 0 to ``most``, empty ones as 0."""
@@ -206,6 +183,26 @@ class _Table:
         says = "{}: {!r} is not an address; give tshark's own"
         refuse_first(is_bad, says, self.addresses[0][side], cells, lines=cells.index)
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
+
+
+@refusing
+def _check_names(names: list[str], needed: list[str]) -> Iterator[str]:
+    """Check that each column occurs once, all that are ``needed`` (first the time), and both of a pair."""
+    twice = [name for name in names if names.count(name) > 1]
+    missing = [name for name in needed if name not in names]
+    one_is_missing = "one is missing; give both or none"
+    if twice:
+        yield f"line 1: {twice[0]} occurs twice; give each column once"
+    if missing == needed[:1]:
+        yield f"{missing[0]}: missing; add it with -e"
+    if ("tcp.seq_raw" in names) != ("tcp.ack_raw" in names):
+        yield f"tcp.seq_raw and tcp.ack_raw: {one_is_missing}"
+    if missing:
+        yield f"{missing[0]}: missing; add it with -e"
+    if ("tcp.options.timestamp.tsval" in names) != ("tcp.options.timestamp.tsecr" in names):
+        yield f"tcp.options.timestamp.tsval and .tsecr: {one_is_missing}"
+    if not any(set(pair) <= set(names) for pair in ADDRESSES):
+        yield "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"
 
 
 def _half(text: str) -> tuple[int, int] | None:
