@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tcpfair.papers.scenario import make_scenario
@@ -61,9 +59,8 @@ def test_one_line_names_the_field(answers, number):
 def test_a_run_that_would_not_fit_is_refused_and_the_next_one_runs(parts):
     """Packets in flight: 20 Gb/s times 4 s, in more flows than a page has room for."""
     huge = {**SCENARIO, "capacity_bps": 2e10, "duration_s": 4, "sample_s": 1, "flows": [{**FLOW, "rtt_s": 4}] * 4}
-    script = f"""const said = await tcpfair.run({json.dumps(huge)}, 1).then(() => "ran", (error) => error.message);
-  const {{ packets }} = await tcpfair.run({json.dumps(SCENARIO)}, 1);
-  return [said, packets];"""
-    said, packets = node.with_engine(script, *parts)
+    script = """const said = await tcpfair.run(given[0], 1).then(() => "ran", (error) => error.message);
+  return [said, (await tcpfair.run(given[1], 1)).packets];"""
+    said, packets = node.with_engine(script, *parts, given=[huge, SCENARIO])
     assert "a page has 2.1 GB; take fewer flows" in said
     assert packets > 100

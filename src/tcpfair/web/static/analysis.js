@@ -337,5 +337,5 @@ tcpfair.analysis = (() => {
     });
   }
 
-  return { GROUPS, bdpPkts, ceilingMbps, arraysOf, measure, inWindow, epochsOf, givenBack, countDuring };
+  return { bdpPkts, ceilingMbps, arraysOf, measure, inWindow, epochsOf, givenBack, countDuring };
 })();
