@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.packets = (() => {
-  const { make, button, newId, renew, short, table, Pen } = tcpfair.dom;
+  const { make, button, newId, renew, short, table, Pen, COLOURS } = tcpfair.dom;
   const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
   const MOST_FLOWS = 40; // lanes that can be distinguished
@@ -389,7 +389,7 @@ tcpfair.packets = (() => {
     // -------------------------------------------------------------- drawing
 
     theme() {
-      const { style, COLOURS } = tcpfair.plots;
+      const { style } = tcpfair.plots;
       for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
       this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
     }
@@ -650,8 +650,6 @@ tcpfair.packets = (() => {
 
   let view = null;
   return {
-    describe,
-    ranges,
     /** The view; `element` is where it is put at first. */
     mount: (element) => (view ||= new View(element)),
     get view() {
