@@ -388,19 +388,15 @@ tcpfair.packets = (() => {
 
     // -------------------------------------------------------------- drawing
 
-    theme() {
-      const { style } = tcpfair.plots;
-      for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
-      this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
-    }
-
     color(flow) {
       return flow < 0 ? this.soft : this.colors[flow % this.colors.length];
     }
 
-    /** Sizes of everything for the available width. */
+    /** Colours, and sizes of everything for the available width. */
     measure() {
-      this.theme();
+      const { style } = tcpfair.plots;
+      for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
+      this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
       const width = Math.max(this.root.clientWidth, 300);
       const flows = this.scenario.flows.length + (this.scenario.web?.length ? 1 : 0);
       const lane = Math.max(5, Math.min(24, 200 / flows));
@@ -438,9 +434,7 @@ tcpfair.packets = (() => {
 
     /** Between the lanes: where queue and link are. */
     middleY(lower) {
-      const { top, low, half, flows } = this.net_;
-      const named = this.scenario.flows.length;
-      return (lower ? low : top) + half / 2 + ((named - flows) / 2) * this.net_.lane;
+      return this.laneY((this.scenario.flows.length - 1) / 2, lower);
     }
 
     drawNet() {
