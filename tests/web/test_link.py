@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tcpfair.web import wasm
-from tcpfair.web.link import _Reader, leb128, link, sections
+from tcpfair.web.link import _Reader, leb128, link
 from tests.web import node
 from tests.web.node import needs_node
 
@@ -40,12 +40,6 @@ def test_what_needs_something_from_outside_is_refused():
     outside = SUM.replace("ret i32 %bytes", "%x = call i32 @elsewhere()\n ret i32 %x") + "declare i32 @elsewhere()\n"
     with pytest.raises(ValueError, match=r"the module needs env\.elsewhere from outside"):
         link(wasm._object([outside]), "run")
-
-
-def test_a_module_has_memory_and_the_entry():
-    found = dict(sections(link(wasm._object([SUM]), "run")))
-    assert all(name in found[7] for name in (b"memory", b"heap", b"run"))
-    assert 2 not in found  # imports
 
 
 @needs_node
