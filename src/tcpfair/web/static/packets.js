@@ -199,7 +199,7 @@ tcpfair.packets = (() => {
     }
 
     /** The recording of a stretch; null when it was cancelled. Throws an Error of one line when it would take too long. */
-    async recorded(scenario, { from_s, length_s, seed = 1 }, isWanted) {
+    async recorded(scenario, { from_s, length_s, seed }, isWanted) {
       const { flows } = scenario;
       if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
       const until_s = from_s + length_s;
