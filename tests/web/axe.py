@@ -10,14 +10,13 @@ from tests.web.browser import MISSING as NO_BROWSER
 from tests.web.browser import Browser
 from tests.web.node import NODE, ROOT
 
-GRAVE = ("serious", "critical")
 _FIND = """const { execSync } = require("node:child_process");
 const global = () => execSync("npm root -g", { stdio: ["ignore", "pipe", "ignore"] }).toString().trim();
 for (const paths of [() => [process.cwd(), ...require("node:module").globalPaths], () => [global()]]) {
   try { console.log(require.resolve("axe-core/axe.min.js", { paths: paths() })); break; } catch {}
 }"""
 _RUN = """return axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations
-    .filter(({ impact }) => arguments[0].includes(impact))
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, impact, nodes }) => {
       const places = nodes.map(({ target }) => target.join(" ")).slice(0, 5).join(", ");
       return `${impact}: ${id}: ${places} (${nodes.length})`;
@@ -40,10 +39,10 @@ def missing() -> str | None:
     return None if script() else "axe-core is not installed: npm install --global axe-core, or NODE_PATH"
 
 
-def findings(browser: Browser, impacts: tuple[str, ...] = GRAVE) -> list[str]:
+def findings(browser: Browser) -> list[str]:
     """Each rule that the page as it is breaks, with the first elements that do."""
     found = script()
     assert found
     if not browser.run("return 'axe' in globalThis"):
         browser.run(found.read_text(encoding="utf-8"))
-    return browser.run(_RUN, list(impacts))
+    return browser.run(_RUN)

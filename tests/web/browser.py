@@ -26,7 +26,7 @@ _ANSWERS_WITHIN_S = 300.0
 _LOOKS_EVERY_S = 0.05
 
 
-ARROW_RIGHT, ARROW_LEFT, ARROW_DOWN, ENTER, TAB = "\ue014", "\ue012", "\ue015", "\ue007", "\ue004"
+ARROW_RIGHT, ARROW_LEFT, ENTER, TAB = "\ue014", "\ue012", "\ue007", "\ue004"
 ESCAPE, SHIFT, HOME, END, SPACE = "\ue00c", "\ue008", "\ue011", "\ue010", " "
 
 

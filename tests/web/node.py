@@ -6,8 +6,10 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 HERE = Path(__file__).parent
@@ -31,14 +33,38 @@ def call(files: list[str], calls: list[tuple], schema: dict | None = None) -> li
     return run(HERE / "call.cjs", *files, stdin={"schema": schema, "calls": calls})
 
 
-def with_engine(body: str, *parts: Path) -> Any:
-    """What ``body``, JavaScript after the engine is loaded as ``engine`` and the recorder as well, returns as JSON."""
+def with_engine(body: str, *parts: Path, given: Any = None, files: tuple[str, ...] = ()) -> Any:
+    """What ``body`` returns, see `plain.cjs`: JavaScript after engine, recorder and ``files`` are loaded."""
     script = f"""
 const tcpfair = require("./src/tcpfair/web/static/engine.js");
-require("./src/tcpfair/web/static/recording.js");
+for (const name of {["recording.js", *files]}) require(`./src/tcpfair/web/static/${{name}}`);
+const plain = require("./tests/web/plain.cjs");
+const given = plain.given();
 const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
-const found = tcpfair.loadEngine(wasm, JSON.parse(schema)).then(async (engine) => {{ {body} }});
-found.then((answer) => console.log(JSON.stringify(answer)));
+tcpfair.loadEngine(wasm, JSON.parse(schema)).then(async (engine) => {{ {body} }}).then(plain.print);
 """
-    [found] = run(script, *parts)
+    [found] = run(script, *parts, stdin=given)
     return found
+
+
+def recorded(scenarios: dict[str, tuple[dict, float]], *parts: Path) -> dict[str, SimpleNamespace]:
+    """What the recorder of the packet view gives of each scenario up to a time, with tables of packets, ACKs and events.
+
+    ``ends`` and ``links`` are fields of the engine's records at that time.
+    """
+    body = """
+  const found = {};
+  for (const [name, [scenario, until_s]] of Object.entries(given)) {
+    const session = await tcpfair.openRaw(scenario, 1, engine);
+    const fields = (kind, i, names) => Object.fromEntries(names.map((name) => [name, session.raw[kind](i, name)]));
+    const recording = tcpfair.record(session, scenario.flows.length, { until_s });
+    const counts = ["sent", "resent", "dropped", "head", "acks_tail", "halving_limit", "reductions"];
+    const ends = scenario.flows.map((_, i) => ({ ...fields("end", i, counts), ...fields("state", i, ["cwnd"]) }));
+    const links = recording.links.map((_, d) => fields("link", d, ["dropped", "service_s"]));
+    found[name] = { ...recording, ends, links };
+  }
+  return found;"""
+    found = with_engine(body, *parts, given=scenarios)
+    for recording in found.values():
+        recording |= {name: pd.DataFrame(recording[name]) for name in ("packets", "acks", "events")}
+    return {name: SimpleNamespace(**recording) for name, recording in found.items()}

@@ -61,10 +61,10 @@ def of_algorithms() -> Iterator[Case]:
         yield Case(f"{name} {recovery} {reduction}", 7, make_scenario({**link, **back, "flows": flows}))
 
 
-def random_dumbbells(count: int = RANDOM) -> Iterator[Case]:
+def random_dumbbells() -> Iterator[Case]:
     """Dumbbells drawn from all that a scenario may have."""
     draw = random.Random(SEED)
-    for number in range(count):
+    for number in range(RANDOM):
         yield Case(f"random {number}", draw.getrandbits(62), _random(draw))
 
 

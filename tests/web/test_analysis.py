@@ -6,47 +6,24 @@ import numpy as np
 import pytest
 
 from tcpfair.engine.dumbbell import run
-from tcpfair.engine.state import EVENT_NAMES
 from tcpfair.files.layout import Layout, repository_root
-from tcpfair.measures import catalogue, measure, weights
+from tcpfair.measures import measure, weights
 from tcpfair.measures.groups import BY_GROUP
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario
 from tcpfair.sources import tables
-from tests.web.node import HERE, call, needs_node
+from tests.web.node import needs_node, with_engine
 
 pytestmark = needs_node
 
-FILES = ["measures.js", "analysis.js", str(HERE / "measured.cjs")]
+FILES = ("measures.js", "analysis.js")
+MEASURED = """const [scenario, seed, groups, how] = given;
+  const { arraysOf, measure } = tcpfair.analysis;
+  return measure(arraysOf(scenario, await tcpfair.run(scenario, seed), 1), groups, how);"""
 LAYOUT = Layout(repository_root())
 EVERYTHING = ("samples", "cwnd", "events", "link")
 SHORT_S = 40.0
-
-
-def test_no_group_is_left_out():
-    [found] = call(FILES, [("measured.groupNames",)])
-    assert sorted(found) == sorted(BY_GROUP)
-
-
-def result_for_page(result, scenario):
-    """What engine.js gives of a run."""
-    columns = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s")
-    of_link = {"forwarded_pkts": "link_forwarded_pkts", "dropped_pkts": "link_dropped_pkts"}
-    of_link |= {"queue_pkts": "link_queue_pkts", "acks": "link_acks"}
-    links = [
-        {name: getattr(result, column)[d] for name, column in of_link.items()} for d in range(len(result.link_acks))
-    ]
-    web = {way: {"delivered_pkts": result.web_delivered_pkts[d]} for d, way in enumerate(("forward", "reverse"))}
-    names = ("t_s", "flow", "cwnd_before", "cwnd_after", "w_max", "k_s")
-    return {
-        "t_s": result.t_s,
-        "flows": [{name: getattr(result, name)[:, n] for name in columns} for n in range(len(scenario.flows))],
-        "link": links[0],
-        "reverse_link": links[1] if len(links) > 1 else None,
-        "web": web if scenario.web else None,
-        "events": [{**{name: row[name] for name in names}, "kind": EVENT_NAMES[row["kind"]]} for row in result.events],
-    }
 
 
 def shortened(spec, sample_s):
@@ -72,7 +49,6 @@ ANALYSIS = {
     **{"fair_mean_s": 4.0, "together_rtts": 1.5},
 }
 WINDOW_S = (10.0, 39.0)
-WEIGHTED = {"weighted": [name for name, group in catalogue.GROUPS.items() if group.by_self_pairs]}
 
 
 def measured_by_package(paper, experiment, groups, spec, result):
@@ -90,7 +66,7 @@ def measured_by_package(paper, experiment, groups, spec, result):
 
 
 @pytest.mark.parametrize(("name", "experiment", "place"), RUNS)
-def test_every_measure_is_that_of_the_package(name, experiment, place, monkeypatch):
+def test_every_measure_is_that_of_the_package(name, experiment, place, monkeypatch, parts):
     paper = load_paper(LAYOUT.paper_config(name))
     spec = run_specs(paper, experiment)[place]
     scenario = shortened(spec, sample_s=1.0)
@@ -104,11 +80,9 @@ def test_every_measure_is_that_of_the_package(name, experiment, place, monkeypat
         how |= {"weights": by_rule.pop("per_column"), "also": by_rule}
     expected = measured_by_package(paper, experiment, groups, replace(spec, scenario=scenario), result)
     # once from the same samples, once from finer ones put together to the same intervals
-    finer = shortened(spec, sample_s=0.25)
-    for given, left in ((scenario, result), (finer, run(finer, spec.seed))):
-        plain = given.model_dump(exclude_defaults=True, mode="json")
-        asked = ("measured.measureResult", plain, result_for_page(left, given), 1.0, groups, how)
-        [rows] = call(FILES, [asked], WEIGHTED)
+    for given in (scenario, shortened(spec, sample_s=0.25)):
+        asked = [given.model_dump(exclude_defaults=True, mode="json"), str(spec.seed), groups, how]
+        rows = with_engine(MEASURED, *parts, given=asked, files=FILES)
         found = {(row["metric"], row["flow"]): row["value"] for row in rows}
         # traces keep windows as float32
         assert found == {key: pytest.approx(value, rel=2e-6, abs=1e-9, nan_ok=True) for key, value in expected.items()}

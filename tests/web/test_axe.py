@@ -17,6 +17,39 @@ TABS = ("numbers", "epochs", "packets", "copy", "seeds", "plots")
 BUILT = ROOT / "results" / "bundled" / "report.html"
 PAGES = sorted(BUILT.parent.glob("report/*.html"))
 PRESET = "tcpfair.lab.apply({ paper: 'bhatti2009', experiment: 'pair_ccid2_first', point: { protocol: 'CUBIC', rtt_ms: 50 } })"
+AT_REST = "!tcpfair.lab.busy() && document.body.dataset.state === 'current'"
+# one after the other: what it is, how the page gets there, and when it has
+STATES = [
+    (
+        "the plane and the references",
+        "tcpfair.lab.show(['plane', 'cwnd']); document.querySelector('#references button').click()",
+        "document.querySelector('#references table') && !tcpfair.lab.busy()",
+    ),
+    (
+        "references of older settings",
+        "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 77 })",
+        f"document.querySelector('#references .stale') && {AT_REST}",
+    ),
+    ("a refused paste", "tcpfair.lab.select('copy'); document.getElementById('use-paste').click()", "true"),
+    (
+        "two scenarios",
+        "tcpfair.lab.select('plots'); document.querySelector('[data-key=compare]').click()",
+        "document.body.dataset.digestB && !tcpfair.lab.busy()",
+    ),
+    ("an explanation", "document.querySelector('[data-key=buffer]').focus()", "true"),
+    (
+        "an error",
+        "tcpfair.lab.apply({ ...tcpfair.lab.scenario('A'), sample_s: 1e9 })",
+        "document.querySelector('#failed button')",
+    ),
+    ("a tour with its answer", "tcpfair.tours.go(2, 0); document.querySelector('.tour-answer').open = true", AT_REST),
+    ("a tour with a prediction", "tcpfair.tours.go(1, 1)", AT_REST),
+    (
+        "a refused prediction",
+        "document.querySelector('.tour-predict button').click()",
+        "document.querySelector('.tour-verdict').textContent.startsWith('Not yet')",
+    ),
+]
 UNFOLD = "for (const node of document.querySelectorAll('main details, .tour-list')) node.open = true"
 
 
@@ -53,30 +86,10 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
             browser.wait("return new Promise((then) => setTimeout(() => then(true), 100))")
             browser.run(UNFOLD)
         assert axe.findings(browser) == [], tab
-    # the plane, references of older settings, a refused paste; two scenarios, an explanation, an error, a tour with its answer
-    browser.run("tcpfair.lab.show(['plane', 'cwnd']); document.querySelector('#references button').click()")
-    browser.wait("return document.querySelector('#references table') && !tcpfair.lab.busy()")
-    after(browser, "tcpfair.lab.apply({ ...tcpfair.lab.scenario(), buffer_pkts: 77 })")
-    browser.wait("return document.querySelector('#references .stale')")
-    assert axe.findings(browser) == [], "stale"
-    browser.run("tcpfair.lab.select('copy'); document.getElementById('use-paste').click()")
-    assert axe.findings(browser) == [], "paste"
-    browser.run("tcpfair.lab.select('plots')")
-    browser.run("document.querySelector('[data-key=compare]').click()")
-    browser.wait("return document.body.dataset.digestB && !tcpfair.lab.busy()")
-    browser.run("document.querySelector('[data-key=buffer]').focus()")
-    assert axe.findings(browser) == [], "compared"
-    browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario('A'), sample_s: 1e9 })")
-    browser.wait("return document.querySelector('#failed button')")
-    assert axe.findings(browser) == [], "failed"
-    after(browser, "tcpfair.tours.go(2, 0)")
-    browser.run("document.querySelector('.tour-answer').open = true")
-    assert axe.findings(browser) == [], "tour"
-    browser.run("tcpfair.tours.go(1, 1)")
-    browser.wait("return !tcpfair.lab.busy() && document.body.dataset.state === 'current'")
-    browser.run("document.querySelector('.tour-predict button').click()")
-    browser.wait("return document.querySelector('.tour-verdict').textContent.startsWith('Not yet')")
-    assert axe.findings(browser) == [], "prediction"
+    for name, script, there in STATES:
+        browser.run(script)
+        browser.wait(f"return {there}")
+        assert axe.findings(browser) == [], name
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)

@@ -1,45 +1,13 @@
-"""The page in a browser, from a file, as a person uses it: a preset, two sliders, a tour, the packet view, the digest."""
+"""The page in a browser, from a file, as a person uses it with a mouse; with the keyboard: `test_keyboard`."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.web.browser import ARROW_RIGHT, ENTER, needs_chromium
-from tests.web.shown import CHANGED, SHOWN, at_rest, natively, of_benchmark
+from tests.web.browser import ENTER, needs_chromium
+from tests.web.shown import SHOWN, after, natively, of_benchmark
 
 pytestmark = [pytest.mark.slow, needs_chromium]
-# the preset that the bars of the page speak of, and what its selects are called
-PRESET = {"Paper": "bhatti2009", "Experiment": "pair_ccid2_first", "Protocol": "CUBIC", "RTT, ms": "50"}
-
-
-def choose(browser, label, value):
-    """Pick an option of one of the preset's selects, and wait for the run."""
-    before = browser.run(SHOWN)
-    changed = browser.run(
-        """const select = document.querySelector(`#presets [data-key="preset ${arguments[0]}"]`);
-        const fits = ({ text }) => text === arguments[1] || text.startsWith(arguments[1] + ":");
-        const place = [...select.options].findIndex(fits);
-        if (place < 0) throw new Error(`no ${arguments[1]} in ${select.textContent}`);
-        if (select.selectedIndex === place) return false;
-        select.selectedIndex = place;
-        select.dispatchEvent(new Event("change", { bubbles: true }));
-        return true;""",
-        label,
-        value,
-    )
-    return browser.wait(CHANGED, before) if changed else before
-
-
-def test_a_preset_and_two_sliders_give_the_native_digest(browser):
-    for label, value in PRESET.items():
-        choose(browser, label, value)
-    shown = browser.run(SHOWN)
-    assert browser.run("return tcpfair.lab.scenario().flows.map((flow) => flow.protocol)") == ["CCID2", "CUBIC"]
-    assert shown == natively(browser)
-    for key in ("capacity_bps slider", "flow 2 rtt_s slider"):
-        browser.type(f'#controls [data-key="{key}"]', ARROW_RIGHT * 3)
-        shown = at_rest(browser, shown)
-    assert shown == natively(browser)
 
 
 def test_scenarios_of_the_benchmark_give_the_native_digest(browser):
@@ -48,9 +16,7 @@ def test_scenarios_of_the_benchmark_give_the_native_digest(browser):
 
 
 def test_a_link_of_the_report_opens_an_experiment(browser):
-    before = browser.run(SHOWN)
-    browser.run("location.hash = '#preset=kozu2014/rtt_sweep'")
-    shown = browser.wait(CHANGED, before)
+    shown = after(browser, "location.hash = '#preset=kozu2014/rtt_sweep'")
     assert browser.run("return tcpfair.lab.scenario().flows.length") == 2
     assert browser.run("""return document.querySelector('#presets [data-key="preset Paper"]').value""") == "kozu2014"
     assert shown == natively(browser)
@@ -59,25 +25,6 @@ def test_a_link_of_the_report_opens_an_experiment(browser):
         "return document.getElementById('said').textContent.includes('experiment: kozu2014/nothing is unknown')"
     )
     assert browser.run(SHOWN) == shown
-
-
-def test_a_tour_sets_the_page_and_answers(browser):
-    before = browser.run(SHOWN)
-    browser.click('[data-tour="cubic"]')
-    assert "K, the time to come back" in browser.text("#tours h2")
-    browser.wait(CHANGED, before)
-    assert browser.run("return tcpfair.lab.scenario().flows.map((flow) => flow.rtt_s < 0.01)") == [True, False]
-    assert browser.run("return document.querySelectorAll('#tours math').length") == 2
-    assert not browser.run("return document.querySelector('.tour-answer').open")
-    browser.type("#tours .tour-answer summary", ENTER)
-    assert browser.run("return document.querySelector('.tour-answer').open")
-    titles = {browser.text("#tours h2")}
-    for _ in range(4):
-        browser.click('#tours [data-key="next"]')
-        titles.add(browser.text("#tours h2"))
-    assert len(titles) == 5
-    browser.click('#tours [data-key="next"]')
-    assert browser.run("return document.activeElement.dataset.tour") == "cubic"
 
 
 def test_single_packets_step_by_step(browser):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tcpfair.papers.scenario import make_scenario
@@ -23,6 +21,9 @@ BAD = [
     ({"loss_rate": 1}, "scenario.loss_rate: must be less than 1 (got 1)"),
     ({"speed": 1}, "scenario.speed: unknown; known are capacity_bps"),
     ({"flows": []}, "scenario.flows: must have one flow at least"),
+    ({"flows": [None]}, "flows.0: must be a mapping of names to values"),
+    ({"flows": [{**FLOW, "params": 3}]}, "flows.0.params: must be a mapping of names to values"),
+    ({"web": "none"}, "scenario.web: must be a list"),
     ({"payload_bytes": 2000}, "payload_bytes must not exceed wire_bytes"),
     ({"reverse_bps": 1e6}, "reverse_buffer_pkts must be above 0 where reverse_bps is"),
     ({"flows": [{**FLOW, "direction": "reverse"}]}, "reverse_bps must be above 0"),
@@ -61,9 +62,8 @@ def test_one_line_names_the_field(answers, number):
 def test_a_run_that_would_not_fit_is_refused_and_the_next_one_runs(parts):
     """Packets in flight: 20 Gb/s times 4 s, in more flows than a page has room for."""
     huge = {**SCENARIO, "capacity_bps": 2e10, "duration_s": 4, "sample_s": 1, "flows": [{**FLOW, "rtt_s": 4}] * 4}
-    script = f"""const said = await tcpfair.run({json.dumps(huge)}, 1).then(() => "ran", (error) => error.message);
-  const {{ packets }} = await tcpfair.run({json.dumps(SCENARIO)}, 1);
-  return [said, packets];"""
-    said, packets = node.with_engine(script, *parts)
+    script = """const said = await tcpfair.run(given[0], 1).then(() => "ran", (error) => error.message);
+  return [said, (await tcpfair.run(given[1], 1)).packets];"""
+    said, packets = node.with_engine(script, *parts, given=[huge, SCENARIO])
     assert "a page has 2.1 GB; take fewer flows" in said
     assert packets > 100

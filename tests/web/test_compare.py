@@ -1,10 +1,10 @@
-"""Two scenarios in the same plots: what they differ in, their measures beside each other, and their link."""
+"""Two scenarios in the same plots: what they differ in, and their measures beside each other."""
 
 import pytest
 
-from tests.web.browser import driven, needs_chromium
+from tests.web.browser import needs_chromium
 from tests.web.node import call, needs_node
-from tests.web.shown import READY, SHOWN, at_rest
+from tests.web.shown import SHOWN, at_rest
 from tests.web.test_copy import SCHEMA
 from tests.web.test_truth import TYPE
 
@@ -35,7 +35,7 @@ def test_fields_and_values_that_differ():
 
 @pytest.mark.slow
 @needs_chromium
-def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
+def test_both_are_drawn_and_told_apart(browser):
     before = browser.run(SHOWN)
     browser.click("[data-key=compare]")
     assert "A and B are equal" in browser.run(DIFFERS)
@@ -67,17 +67,6 @@ def test_both_are_drawn_told_apart_and_kept_in_the_link(browser, lab):
         "return tcpfair.lab.sides().map((side) => `${(100 * tcpfair.findings.value({ of: 'utilisation' }, side)).toFixed(1)} %`)"
     )
     assert cells[1] == ["of the link used", *used]
-    link = browser.wait(
-        """return tcpfair.copying.sidesOf(location.hash)
-            .then((sides) => sides?.[1]?.scenario.buffer_pkts === 100 && location.hash)"""
-    )
-    kept = browser.run("return tcpfair.lab.sides().map((side) => side.result.digest)")
-    with driven() as other:
-        other.open(lab, link)
-        other.wait(READY)
-        other.wait("return !tcpfair.lab.busy()")
-        assert other.run("return tcpfair.lab.sides().map((side) => side.result.digest)") == kept
-        assert other.run(DIFFERS) == browser.run(DIFFERS)
     # the end of the comparison leaves A
     browser.click("[data-key=compare]")
     assert browser.run(DIFFERS) == "" and browser.run(SHOWN) == before

@@ -1,23 +1,21 @@
-"""The stretches that the packet view offers show what their captions and the tour of packets say."""
+"""The stretches that the packet view offers show what their captions say: those that no condition of a tour checks."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tcpfair.web.schema import examples
-from tests.web.node import needs_node
-from tests.web.replay import recorded
+from tests.web.node import needs_node, recorded
 
 pytestmark = needs_node
 PACKET_S = 0.006
 
 
 @pytest.fixture(scope="module")
-def example():
+def example(parts):
     """A function: by its name an example's recording, from the beginning of its run to the end of its stretch."""
-    found = recorded({name: (each["scenario"], each["from_s"] + each["length_s"]) for name, each in examples().items()})
-    return found.get
+    spans = {name: (each["scenario"], each["from_s"] + each["length_s"]) for name, each in examples().items()}
+    return recorded(spans, *parts).get
 
 
 def losses(recording, flow=0):
@@ -26,28 +24,6 @@ def losses(recording, flow=0):
 
 def events(recording, what, flow=0):
     return recording.events[recording.events[what].astype(bool) & (recording.events.flow == flow)]
-
-
-def longest_queue(recording, from_s):
-    accepted = recording.packets.dropna(subset="leave_s")
-    steps = [*((s, 1) for s in accepted.enter_s), *((s - PACKET_S, -1) for s in accepted.leave_s)]
-    at_s, change = np.array(sorted(steps)).T
-    return change.cumsum()[at_s > from_s].max()
-
-
-def test_acks_are_the_clock(example):
-    recording = example("ACK clocking")
-    sent_s = recording.packets.sent_s
-    assert np.allclose(sent_s[sent_s > 0.1].diff()[1:], PACKET_S, rtol=1e-6)
-    assert longest_queue(recording, 0.2) <= 1
-    assert losses(recording).empty
-
-
-def test_slow_start_loses_about_what_fits(example):
-    recording = example("Slow-start overshoot")
-    noticed_s = events(recording, "reduced").t_s.iloc[0]
-    assert (losses(recording).enter_s < noticed_s).sum() == 24
-    assert longest_queue(recording, 0) <= 11
 
 
 def test_a_loss_is_noticed_a_round_trip_later_and_repaired_in_another(example):
@@ -75,20 +51,6 @@ def test_without_sack_a_hole_takes_a_round_trip(example):
 def test_delayed_acks_send_in_pairs(example):
     heard = events(example("Delayed ACKs"), "heard").query("t_s > 0.3")
     assert (heard.heard == 2).all() and (heard.sent.map(len) >= 2).all()
-
-
-def test_the_near_flow_grows_faster(example):
-    recording = example("Two flows in one queue")
-    from_s = examples()["Two flows in one queue"]["from_s"]
-    assert len(losses(recording, 0)) and len(losses(recording, 1))
-
-    def grown(flow):
-        """Packets that its window gains outside recovery."""
-        own = recording.events.query(f"flow == {flow} and t_s > {from_s}")
-        in_avoidance = own["mode"] == "congestion avoidance"
-        return own.cwnd.diff()[in_avoidance & in_avoidance.shift(fill_value=False)].clip(lower=0).sum()
-
-    assert grown(0) > 1.2 * grown(1)
 
 
 def test_packets_of_a_full_queue_keep_their_distance_to_the_beat(example):

@@ -137,6 +137,10 @@ def test_all_of_a_visit(browser):
     browser.press(ENTER)
     assert browser.run("return document.activeElement.tagName") == "H2"
     at_rest(browser, before)
+    assert "K, the time to come back" in browser.text("#tours h2")
+    assert browser.run("return tcpfair.lab.scenario().flows.map((flow) => flow.rtt_s < 0.01)") == [True, False]
+    assert browser.run("return document.querySelectorAll('#tours math').length") == 2
+    assert not browser.run("return document.querySelector('.tour-answer').open")
     while browser.run(FOCUS)["tag"] != "SUMMARY":
         move(browser)
     opened = "return document.querySelector('.tour-answer').open"

@@ -70,11 +70,6 @@ def test_a_page_that_is_not_whole_is_refused_in_one_line(static, old, new, said)
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_the_page_itself_is_whole():
-    made = page.assemble({"tcpfair-wasm": b"", "tcpfair-schema": b""})
-    assert "loadEngine" in made
-
-
 def test_the_page_begins_after_its_last_script():
     """A browser may start what is ready between two scripts; what begins the page must find all others."""
     names = re.findall(r'data-name="([^"]+)"', page.assemble({}))

@@ -28,8 +28,7 @@ def compare(name: str, experiment: str, every: int = 1) -> int:
     """Runs of the page are Python's. Returns how many were compared."""
     paper = load_paper(LAYOUT.paper_config(name))
     specs = run_specs(paper, experiment)[::every]
-    replicates = int(paper.experiments[experiment].runs.value)
-    calls = [("preset", name, experiment, *divmod(every * k, replicates)) for k in range(len(specs))]
+    calls = [("preset", name, experiment, spec.point, spec.replicate) for spec in specs]
     presets = schema.plain({"presets": {name: {experiment: runs_of(paper, experiment)}}})
     for call, run, spec in zip(calls, node.call(["engine.js", "expand.js"], calls, presets), specs, strict=True):
         assert int(run["seed"]) == spec.seed, call

@@ -1,4 +1,4 @@
-"""The packet view's recorder, on runs of the native engine that are stopped after every event."""
+"""The packet view's recorder, held against the records of the engine."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.web.node import needs_node
-from tests.web.replay import recorded
+from tests.web.node import needs_node, recorded
 
 pytestmark = needs_node
 
@@ -38,8 +37,8 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def recordings():
-    return recorded({name: (scenario, 3.0) for name, scenario in CASES.items()})
+def recordings(parts):
+    return recorded({name: (scenario, 3.0) for name, scenario in CASES.items()}, *parts)
 
 
 @pytest.fixture(params=CASES)
@@ -58,7 +57,7 @@ def of_link(case, d):
 
 
 def test_every_packet_that_the_engine_counts_is_there_once(case):
-    for i, end in enumerate(case.last["ends"]):
+    for i, end in enumerate(case.ends):
         packets = of_flow(case.packets, i)
         assert len(packets) == end["sent"] > 20
         assert (packets.again != 0).sum() == end["resent"]
@@ -67,7 +66,7 @@ def test_every_packet_that_the_engine_counts_is_there_once(case):
 
 
 def test_losses_in_the_queue_and_on_the_link_are_told_apart(case):
-    for d, link in enumerate(case.last["links"]):
+    for d, link in enumerate(case.links):
         lost = of_link(case, d).lost
         assert (lost == "queue").sum() == link["dropped"]
         assert (lost == "link").any() == (case.scenario.get("loss_rate", 0.0) > 0)
@@ -115,13 +114,13 @@ def test_acks_on_a_shared_link_come_in_order_and_after_their_wait(case):
         return
     for i, flow in enumerate(case.scenario["flows"]):
         acks = of_flow(case.acks, i)
-        assert len(acks) == case.last["ends"][i]["acks_tail"] > 20
+        assert len(acks) == case.ends[i]["acks_tail"] > 20
         assert acks.heard_s.is_monotonic_increasing and acks["next"].is_monotonic_increasing
         assert np.allclose(acks.heard_s, acks.leave_s + flow["rtt_s"] / 2, rtol=1e-6)
 
 
 def test_windows_of_the_events_are_those_of_the_engine(case):
-    for i, (state, end) in enumerate(zip(case.last["states"], case.last["ends"], strict=True)):
+    for i, end in enumerate(case.ends):
         events = of_flow(case.events, i)
-        assert events.cwnd.iloc[-1] == max(state["cwnd"], end["halving_limit"])
+        assert events.cwnd.iloc[-1] == max(end["cwnd"], end["halving_limit"])
         assert events[["reduced", "heard", "began"]].sum().tolist() == [end["reductions"], end["head"], 1]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.browser import ENTER, ESCAPE, TAB, driven, needs_chromium
+from tests.web.browser import ENTER, ESCAPE, driven, needs_chromium
+from tests.web.test_keyboard import move
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 STOPS = 60
-FOCUS = """const node = document.activeElement;
-    const { outlineStyle, outlineWidth } = getComputedStyle(node);
-    const { top, bottom } = node.getBoundingClientRect();
-    return { text: node.outerHTML.slice(0, 99), outlined: outlineStyle !== "none" && parseFloat(outlineWidth) >= 1,
-             seen: bottom > 0 && top < innerHeight };"""
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +31,7 @@ def focus(browser, css):
 
 def test_every_stop_is_named_and_seen(browser):
     for _ in range(STOPS):
-        browser.press(TAB)
-        at = browser.run(FOCUS)
+        at = move(browser)
         assert at["outlined"] and at["seen"], at
         assert browser.focused_name().strip(), at
 

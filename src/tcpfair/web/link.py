@@ -49,32 +49,21 @@ class _Reader:
         return self.raw(self.number()).decode()
 
 
-def unsigned(value: int) -> bytes:
-    """LEB128 of a number of 0 or more."""
+def leb128(value: int, below: int = 128) -> bytes:
+    """LEB128 of a number of 0 or more: unsigned, or with ``below`` 64 signed, whose last byte has room for the sign."""
     out = bytearray()
-    while value > 127:
+    while value >= below:
         out.append((value & 127) | 128)
         value >>= 7
     return bytes([*out, value])
 
 
-def signed(value: int) -> bytes:
-    """LEB128 of any whole number."""
-    out = bytearray()
-    while not -64 <= value < 64:
-        out.append((value & 127) | 128)
-        value >>= 7
-    return bytes([*out, value & 127])
-
-
 def _export(name: str, kind: int, index: int) -> bytes:
-    return unsigned(len(name)) + name.encode() + bytes([kind]) + unsigned(index)
+    return leb128(len(name)) + name.encode() + bytes([kind]) + leb128(index)
 
 
 def sections(module: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each section. Raises ValueError for what is no module."""
-    if module[: len(_HEADER)] != _HEADER:
-        raise ValueError("not a wasm module")
+    """Number and content of each section."""
     reader = _Reader(module, len(_HEADER))
     while reader.at < len(module):
         yield reader.number(), reader.raw(reader.number())
@@ -86,14 +75,11 @@ def imports(section: bytes) -> Iterator[tuple[int, str, str]]:
     for _ in range(reader.number()):
         module, name, kind = reader.name(), reader.name(), reader.number()
         # a function has its type; a global type and mutability; a table type and limits; a memory limits
-        numbers = {_OF_FUNCTION: 1, _OF_GLOBAL: 2}.get(kind, 0)
-        if kind == _OF_TABLE:
+        for _ in range({_OF_FUNCTION: 1, _OF_TABLE: 1, _OF_MEMORY: 0, _OF_GLOBAL: 2}[kind]):
             reader.number()
         if kind in (_OF_TABLE, _OF_MEMORY):
-            has_most = reader.number() & 1
-            numbers = 1 + has_most
-        for _ in range(numbers):
-            reader.number()
+            for _ in range(1 + (reader.number() & 1)):
+                reader.number()
         yield kind, module, name
 
 
@@ -117,7 +103,7 @@ def link(obj: bytes, entry: str) -> bytes:
     Raises ValueError when it would need anything from outside.
     """
     parts = {number: body for number, body in sections(obj) if number != _CUSTOM}
-    wanted = imports(parts.pop(_IMPORT, unsigned(0)))
+    wanted = imports(parts.pop(_IMPORT, leb128(0)))
     others = [f"{module}.{name}" for kind, module, name in wanted if (kind, name) not in _DEFINED_BY_LINKER]
     if others:
         raise ValueError(f"the module needs {', '.join(others)} from outside")
@@ -126,10 +112,10 @@ def link(obj: bytes, entry: str) -> bytes:
     data_end = _data_end(parts[_DATA]) if _DATA in parts else 0
     heap = (data_end + STACK_BYTES + _LINE_BYTES - 1) // _LINE_BYTES * _LINE_BYTES
     pages = (heap + PAGE_BYTES - 1) // PAGE_BYTES + 1
-    address = _I32_CONST + signed(heap) + _END
-    parts[_MEMORY] = unsigned(1) + b"\0" + unsigned(pages)
+    address = _I32_CONST + leb128(heap, below=64) + _END
+    parts[_MEMORY] = leb128(1) + b"\0" + leb128(pages)
     # global 0: the stack pointer, where LLVM's import was; it grows downwards from global 1, the start of the heap
-    parts[_GLOBAL] = unsigned(2) + _I32 + _VARIABLE + address + _I32 + _CONSTANT + address
+    parts[_GLOBAL] = leb128(2) + _I32 + _VARIABLE + address + _I32 + _CONSTANT + address
     exports = [_export("memory", _OF_MEMORY, 0), _export("heap", _OF_GLOBAL, 1), _export(entry, _OF_FUNCTION, 0)]
-    parts[_EXPORT] = unsigned(len(exports)) + b"".join(exports)
-    return _HEADER + b"".join(bytes([n]) + unsigned(len(parts[n])) + parts[n] for n in _ORDER if n in parts)
+    parts[_EXPORT] = leb128(len(exports)) + b"".join(exports)
+    return _HEADER + b"".join(bytes([n]) + leb128(len(parts[n])) + parts[n] for n in _ORDER if n in parts)

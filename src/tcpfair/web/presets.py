@@ -90,12 +90,8 @@ def _printed(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any
     places, scatter = _in_print(paper, layout)
     found: dict[str, list[dict[str, Any]]] = {}
     for name, rows in printed_metrics.printed_metrics(paper, layout).items():
-        for row in rows.to_dict("records"):
-            number = _number(paper, name, row)
-            number["flow"] = int(number["flow"])
-            if math.isnan(number["value"]):
-                number["value"] = None
-            found.setdefault(name, []).append(number | places.get(_identity(name, number), {}))
+        numbers = [_number(paper, name, row) for row in rows.to_dict("records")]
+        found[name] = [number | places.get(_identity(name, number), {}) for number in numbers]
     for name, number in scatter:
         found.setdefault(name, []).append(number)
     return found
@@ -103,7 +99,8 @@ def _printed(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any
 
 def _number(paper: PaperConfig, experiment: str, row: dict) -> dict[str, Any]:
     point = {axis: row[axis] for axis in paper.experiments[experiment].grid}
-    return {"point": point, **{name: row[name] for name in ("flow", "metric", "value", "derived")}}
+    number = {"point": point, **{name: row[name] for name in ("flow", "metric", "value", "derived")}}
+    return number | ({"value": None} if math.isnan(row["value"]) else {})
 
 
 def _identity(experiment: str, number: dict) -> tuple:
@@ -116,20 +113,19 @@ def _in_print(paper: PaperConfig, layout: Layout) -> tuple[dict[tuple, dict], li
     tolerances = load_tolerances(layout.data / "tolerances.yaml")
     places: dict[tuple, dict[str, Any]] = {}
     scatter = []
-    for cell_row in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
-        cell: Cell = cell_row["cell"]
-        of_metric = tolerances.get(cell_row["metric"])
+    for stated in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
+        cell: Cell = stated["cell"]
+        of_metric = tolerances.get(stated["metric"])
         about = {"runs": cell.runs} | ({"tolerance": _tolerance(of_metric, cell)} if of_metric else {})
-        is_scatter = cell.runs in ("sd", "cv")
-        stated = {**cell_row, "cell": cell.model_copy(update={"runs": "mean"})} if is_scatter else cell_row
+        if is_scatter := cell.runs in ("sd", "cv"):
+            stated["cell"] = cell.model_copy(update={"runs": "mean"})
         for experiment, row in printed_metrics.rows_of(paper, stated):
             number = _number(paper, experiment, row)
             if is_scatter:
-                scatter.append((experiment, number | about | {"exhibits": [cell_row["exhibit"]]}))
+                scatter.append((experiment, number | about | {"exhibits": [stated["exhibit"]]}))
             else:
-                key = _identity(experiment, number)
-                places[key] = about | places.get(key, {"exhibits": []})
-                places[key]["exhibits"].append(cell_row["exhibit"])
+                place = places.setdefault(_identity(experiment, number), about | {"exhibits": []})
+                place["exhibits"].append(stated["exhibit"])
     return places, scatter
 
 

@@ -90,11 +90,11 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
     return plain(found)
 
 
-def examples(path: Path = EXAMPLES) -> dict[str, dict]:
+def examples() -> dict[str, dict]:
     """Scenarios of the packet view by name, and a stretch of each. Raises InputError when one is no scenario."""
-    found = load_yaml(path)["examples"]
+    found = load_yaml(EXAMPLES)["examples"]
     for name, example in found.items():
-        checked = make_scenario(example["scenario"], f"{path.name}: {name}")
+        checked = make_scenario(example["scenario"], f"{EXAMPLES.name}: {name}")
         example["scenario"] = checked.model_dump(mode="json", exclude_defaults=True)
     return found
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.files.layout import Layout
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import Frozen, make_scenario, one_line
@@ -32,7 +32,6 @@ from tcpfair.web.schema import examples
 FILE = Path(__file__).with_name("tours.yaml")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
-PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
 PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k", "plane"]
 
 
@@ -40,7 +39,7 @@ class Run(Frozen):
     """A run of a paper's experiment, with what is changed in it, or an example of the packet view."""
 
     example: str | None = None
-    paper: PaperName | None = None
+    paper: Literal[*PAPERS] | None = None
     experiment: str | None = None
     point: dict[str, Any] = Field(default_factory=dict)
     replicate: int = Field(default=0, ge=0)
@@ -270,8 +269,8 @@ def _table(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
 
 def cell(layout: Layout, number: Number, where: str = "tours") -> float:
     """A number of the committed baseline, or its standard deviation. Raises InputError when it is missing."""
-    paper = str(number.exhibit).partition(".")[0]
-    for path in sorted((layout.data / "expected" / paper).glob("*.csv")):
+    paper, _, _ = str(number.exhibit).partition(".")
+    for path in sorted(layout.expected(paper).glob("*.csv")):
         row = _table(path).get((number.exhibit, number.key, number.metric), {})
         if row.get(number.part):
             return float(row[number.part])

@@ -48,6 +48,7 @@ _HIDDEN = {"injected-parameters", "hide-input"}  # tags of cells whose code is n
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 _PICTURE = re.compile(r"(!\[[^\]]*\])\((?!\w+:)([^)\s]+)\)")
 _ADDRESS = re.compile(r'\b(href|src)="([^"]*)"')
+_LOADED_BY_CSS = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
 _HOME = '<p style="margin: 0; padding: .3rem 1.5rem; font: 14px sans-serif"><a href="{}">tcpfair: all pages</a></p>'
 
 
@@ -83,13 +84,9 @@ def _sphinx(layout: Layout, sources: Path, folder: Path, packages: Path) -> None
     )
     if done.returncode:
         raise InputError(f"site: {(done.stderr or done.stdout).replace(f'{sources}/', '').strip()}")
-    for rest in (
-        folder / ".buildinfo",
-        folder / "objects.inv",
-        *folder.glob("_static/webpack-macros.html"),
-        *folder.glob("_static/**/*.map"),
-    ):
-        rest.unlink(missing_ok=True)  # only needed to build the theme
+    for pattern in (".buildinfo", "objects.inv", "_static/webpack-macros.html", "_static/**/*.map"):
+        for rest in folder.glob(pattern):
+            rest.unlink()  # only needed to build the theme
 
 
 class _Site:
@@ -132,18 +129,16 @@ class _Site:
         made.add("results")
         for path, page in self.markdown.items():
             text = self._with_links(path, path.read_text(encoding="utf-8"), page)
-            for _, picture in _PICTURE.findall(text):
-                if (path.parent / picture).is_file():  # else Sphinx reports it
-                    shutil.copyfile(path.parent / picture, folder / Path(picture).name)
+            for picture in {path.parent / place for _, place in _PICTURE.findall(text)}:
+                if picture.is_file():  # else Sphinx reports it
+                    shutil.copyfile(picture, folder / picture.name)
             text = _PICTURE.sub(lambda found: f"{found[1]}({Path(found[2]).name})", text)
             write_whole(folder / page, text + _contents(page.stem, made))
         for path, page in self.notebooks.items():
             write_whole(folder / page, self._notebook(path, page))
-        front = (self.layout.results / "report.html").read_text(encoding="utf-8")
-        cards = re.search(r'<section id="conclusions".*?</section>', front, re.DOTALL)
-        write_whole(
-            folder / "conclusions.html", self._moved(self.layout.results / "report.html", cards[0], Path("index.html"))
-        )
+        front = self.layout.results / "report.html"
+        cards = re.search(r'<section id="conclusions".*?</section>', front.read_text(encoding="utf-8"), re.DOTALL)
+        write_whole(folder / "conclusions.html", self._moved(front, cards[0], Path("index.html")))
         write_whole(folder / "results.md", self._results() + _contents("results", made))
 
     def _with_links(self, path: Path, text: str, page: Path) -> str:
@@ -168,25 +163,21 @@ class _Site:
     def _notebook(self, path: Path, page: Path) -> str:
         """An executed notebook, with a link to the report before each cell that shows an exhibit."""
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        shown = {}
+        shown = {}  # exhibits by the id of their cell
         if path.stem in PAPERS:
-            source = self.layout.root / "notebooks" / path.name
-            cells = notebook_cells(source, load_paper(self.layout.paper_config(path.stem)))
-            shown = {cell: exhibit for exhibit, cell in cells.items()}
+            paper = load_paper(self.layout.paper_config(path.stem))
+            exhibits = notebook_cells(self.layout.root / "notebooks" / path.name, paper)
+            shown = {cell: exhibit for exhibit, cell in exhibits.items()}
         found = []
         for cell in notebook["cells"]:
             if _HIDDEN & set(cell["metadata"].get("tags", [])):
                 cell["metadata"]["tags"] = ["remove-input"]
             if cell["cell_type"] == "markdown":
                 cell["source"] = self._with_links(path, "".join(cell["source"]), page)
-            if cell["id"] in shown:
-                exhibit = shown[cell["id"]]
+            if exhibit := shown.get(cell["id"]):
                 href = f"../report/{path.stem}.html#{anchor(exhibit)}"
-                mark, name = (
-                    f'<span id="cell-id={cell["id"]}"></span>',
-                    f"{label(exhibit)} in the report, with its claims",
-                )
-                text = f'{mark}<a href="{href}">{name}</a>'
+                link = f'<a href="{href}">{label(exhibit)} in the report, with its claims</a>'
+                text = f'<span id="cell-id={cell["id"]}"></span>{link}'
                 found.append({"cell_type": "markdown", "id": f"to-{cell['id']}", "metadata": {}, "source": text})
             found.append(cell)
         return json.dumps({**notebook, "cells": found})
@@ -194,9 +185,8 @@ class _Site:
     @property
     def _carried(self) -> list[Path]:
         """Pages that the site contains unchanged except for their links."""
-        results = self.layout.results
-        names = [f"report/{name}.html" for name in (*PAPERS, "claims", "agreement", "run")]
-        pages = [results / name for name in ("report.html", *names, "costs.html")]
+        reports = [f"report/{name}.html" for name in (*PAPERS, "claims", "agreement", "run")]
+        pages = [self.layout.results / name for name in ("report.html", *reports, "costs.html")]
         return [page for page in (*pages, self.layout.lab, self.layout.validation / "report.html") if page.is_file()]
 
     def _results(self) -> str:
@@ -274,16 +264,19 @@ class _Addresses(HTMLParser):
             (self.followed if tag == "a" else self.loaded).append(given["href"] or "")
 
 
+def _pages(folder: Path) -> list[Path]:
+    """The pages of a site; those of `figures` are only shown within others."""
+    return [path for path in sorted(folder.rglob("*.html")) if "figures" not in path.relative_to(folder).parts]
+
+
 def check(folder: Path) -> Iterator[str]:
     """Broken links of a site, and addresses on other hosts that its pages load."""
-    pages = {path: _Addresses(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
-    pages = {path: page for path, page in pages.items() if "figures" not in path.relative_to(folder).parts}
+    pages = {path: _Addresses(path.read_text(encoding="utf-8")) for path in _pages(folder)}
     for path, page in pages.items():
         name = path.relative_to(folder).as_posix()
-        for address in dict.fromkeys(page.loaded):
-            if re.match(r"(\w+:)?//", address):
+        for address in dict.fromkeys([*page.loaded, *page.followed]):
+            if address in page.loaded and re.match(r"(\w+:)?//", address):
                 yield f"{name}: loads {address} from another host"
-        for address in dict.fromkeys([*page.followed, *page.loaded]):
             if re.match(r"\w+:|//", address):
                 continue
             place, _, part = address.partition("#")
@@ -293,14 +286,11 @@ def check(folder: Path) -> Iterator[str]:
             elif part and target in pages and target.name != "lab.html" and unquote(part) not in pages[target].ids:
                 yield f"{name}: no part {address}"
     for path in sorted(folder.rglob("*.css")):
-        for address in re.findall(
-            r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)", path.read_text(encoding="utf-8")
-        ):
+        for address in _LOADED_BY_CSS.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(folder).as_posix()}: loads {address} from another host"
 
 
 def summary(folder: Path) -> str:
     """``41 pages, 23.4 MB``."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    pages = sum(path.suffix == ".html" and "figures" not in path.relative_to(folder).parts for path in files)
-    return f"{pages} pages, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB"
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return f"{len(_pages(folder))} pages, {size / 1e6:.1f} MB"

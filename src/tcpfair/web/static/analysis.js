@@ -17,12 +17,6 @@ tcpfair.analysis = (() => {
   /** Payload that the full link carries, Mb/s. */
   const ceilingMbps = (scenario) => (scenario.capacity_bps * scenario.payload_bytes) / scenario.wire_bytes / BPS_PER_MBPS;
 
-  /** Last samples of the intervals of `sampleS`: places in the arrays of a result whose samples are `ownS` apart. */
-  function placesOf(samples, ownS, sampleS) {
-    const step = Math.max(1, Math.round(sampleS / ownS));
-    return Array.from({ length: Math.floor(samples / step) }, (_, k) => (k + 1) * step - 1);
-  }
-
   /** Differences of a cumulative counter between `places`, times `factor`. */
   function perInterval(counter, places, factor) {
     return Float64Array.from(places, (place, k) => (counter[place] - (k ? counter[places[k - 1]] : 0)) * factor);
@@ -33,9 +27,10 @@ tcpfair.analysis = (() => {
    * the links carry (ACKs included), what background and short flows deliver, and each foreground flow's losses.
    */
   function arraysOf(scenario, result, sampleS = scenario.sample_s) {
-    const places = placesOf(result.t_s.length, scenario.sample_s, sampleS);
+    const step = Math.max(1, Math.round(sampleS / scenario.sample_s)); // samples of an interval
+    const places = Array.from({ length: Math.floor(result.t_s.length / step) }, (_, k) => (k + 1) * step - 1); // their last
     const tS = Float64Array.from(places, (place) => result.t_s[place]);
-    const intervalS = Math.max(1, Math.round(sampleS / scenario.sample_s)) * scenario.sample_s;
+    const intervalS = step * scenario.sample_s;
     const pktMbps = (bytes) => (Math.round(bytes) * BITS_PER_BYTE) / intervalS / BPS_PER_MBPS;
     const payloadMbps = pktMbps(scenario.payload_bytes);
     const foreground = scenario.flows.map((_, n) => n).filter((n) => scenario.flows[n].role !== "background");
@@ -44,8 +39,8 @@ tcpfair.analysis = (() => {
     const carried = (link) => {
       if (!link) return null;
       const data = perInterval(link.forwarded_pkts, places, pktMbps(scenario.wire_bytes));
-      const acks = link.acks ? perInterval(link.acks, places, pktMbps(scenario.ack_bytes ?? 52)) : null;
-      return acks ? data.map((rate, k) => rate + acks[k]) : data;
+      const acks = perInterval(link.acks, places, pktMbps(scenario.ack_bytes ?? 52));
+      return data.map((rate, k) => rate + acks[k]);
     };
     const losses = foreground.map((n) => m.lossesOf(result.events, n));
     const longLived = result.flows
@@ -337,5 +332,5 @@ tcpfair.analysis = (() => {
     });
   }
 
-  return { GROUPS, bdpPkts, ceilingMbps, arraysOf, measure, inWindow, epochsOf, givenBack, countDuring };
+  return { bdpPkts, ceilingMbps, arraysOf, measure, inWindow, epochsOf, givenBack, countDuring };
 })();

@@ -44,7 +44,7 @@ tcpfair.controls = (() => {
 
     const what = (model, name) => fieldOf(model, name).what || "";
     const keep = (row) => (kept.push(row), row);
-    const refresh = () => [...rows, ...namedRows].forEach((row) => row.refresh?.());
+    const refresh = () => [...rows, ...namedRows].forEach((row) => row.refresh());
     const changed = () => {
       refresh();
       lab.edited();
@@ -367,7 +367,7 @@ tcpfair.controls = (() => {
       );
     }
 
-    return { build, named, refresh };
+    return { build, named };
   }
 
   return { create };

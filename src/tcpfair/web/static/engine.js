@@ -436,12 +436,9 @@ globalThis.tcpfair = tcpfair;
     let stop = null; // of the run under way
     globalThis.onmessage = ({ data }) => {
       if (data.kind === "cancel") stop?.abort();
-      else turn = turn.then(() => (data.kind === "load" ? load(data) : serveRun(data)));
+      else if (data.kind === "load") engine = new Engine(data.module, data.schema);
+      else turn = turn.then(() => serveRun(data));
     };
-
-    async function load({ module, schema }) {
-      engine = new Engine(module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module), schema);
-    }
 
     async function serveRun({ scenario, seed }) {
       let lastMs = performance.now();
@@ -589,7 +586,7 @@ globalThis.tcpfair = tcpfair;
     return loadEngine(await unpacked("tcpfair-wasm").arrayBuffer(), schema);
   }
 
-  Object.assign(tcpfair, { loadEngine, run, check, bytesOf, through, unpacked, serve, Engine, Refusal, GET });
+  Object.assign(tcpfair, { loadEngine, run, check, bytesOf, through, unpacked, serve, Engine, GET });
   if (IN_PAGE && document.getElementById("tcpfair-wasm")) tcpfair.ready = start();
   if (typeof module !== "undefined") module.exports = tcpfair;
 })();

@@ -140,23 +140,22 @@
     return points;
   }
 
-  // Number of the grid point that has these values.
-  function indexOf(preset, point) {
-    if (typeof point === "number") return point;
-    const found = listOf(preset.grid).findIndex((each) => Object.keys(each).every((axis) => String(each[axis]) === String(point[axis])));
-    if (found < 0) throw new Error(`no grid point ${JSON.stringify(point)}; axes are ${Object.keys(preset.grid).join(", ") || "none"}`);
+  // Number of the grid point with these values of the axes.
+  function indexOf({ grid }, point) {
+    const found = listOf(grid).findIndex((each) => Object.keys(grid).every((axis) => each[axis] === point[axis]));
+    if (found < 0) throw new Error(`no grid point ${JSON.stringify(point)}; axes are ${Object.keys(grid).join(", ") || "none"}`);
     return found;
   }
 
-  // Scenario, seed (a decimal number as text) and grid point of one run. `point`: values of the axes, or its number.
-  function preset(paper, experiment, point = 0, replicate = 0) {
-    const given = tcpfair.schema.presets[paper]?.[experiment];
-    if (!given) throw new Error(`no experiment ${paper}/${experiment}`);
-    const index = indexOf(given, point);
-    const axes = Object.keys(given.grid);
-    const texts = listOf(given.texts)[index];
-    const seed = seedOf(given.seeds_of, experiment, ...axes.map((axis) => `${axis}=${texts[axis]}`), replicate);
-    const { drawn, ...scenario } = structuredClone({ ...given.shared, ...given.points[index] });
+  // The scenario at a point of the grid of `schema.presets[paper][experiment]`, without what differs between runs, see presets.py.
+  const scenarioAt = (given, point) => ({ ...given.shared, ...given.points[indexOf(given, point)] });
+
+  // Scenario and seed (a decimal number as text) of one run. `point` has the values of the axes.
+  function preset(paper, experiment, point, replicate) {
+    const given = tcpfair.schema.presets[paper][experiment];
+    const texts = Object.entries(listOf(given.texts)[indexOf(given, point)]);
+    const seed = seedOf(given.seeds_of, experiment, ...texts.map((part) => part.join("=")), replicate);
+    const { drawn, ...scenario } = structuredClone(scenarioAt(given, point));
     const random = uniforms(seed);
     const { rtt_rel = 0, start_s = 0, access_rel = 0 } = given.perturb;
     const own = scenario.flows.slice(0, scenario.flows.length - drawn.length);
@@ -172,8 +171,8 @@
       flow.rtt_s = Math.min(web.flow.rtt_s + (web.rtt_extra_mean_s ?? 0) * minusLn(1 - random()), Number(web.rtt_cap_s ?? Infinity));
       flow.start_s = withinS * random();
     });
-    return { scenario, seed: seed.toString(), point: listOf(given.grid)[index] };
+    return { scenario, seed: seed.toString() };
   }
 
-  Object.assign(tcpfair, { preset, points: (paper, experiment) => listOf(tcpfair.schema.presets[paper][experiment].grid) });
+  Object.assign(tcpfair, { preset, scenarioAt });
 })();

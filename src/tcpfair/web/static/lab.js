@@ -468,7 +468,7 @@
   function setUpPasting() {
     const use = (text) => {
       const { scenario, seed } = tcpfair.paste.scenarioOf(text);
-      take(edited, { ...sideOf(scenario, { seed }), preset: null });
+      take(edited, sideOf(scenario, { seed }));
     };
     /** Shows a recording next to the simulated throughputs, until it is removed. */
     const record = (name, found) => {
@@ -544,10 +544,10 @@
     picker = tcpfair.picker.create(byId("presets"), {
       ...lab,
       load: (preset) => take(edited, tcpfair.presets.load(preset)),
-      free: () => take(edited, { ...sideOf(side().scenario, { seed: side().seed }), preset: null }),
+      free: () => take(edited, sideOf(side().scenario, { seed: side().seed })),
       example: (name) => {
         const { scenario, from_s, length_s } = tcpfair.schema.examples[name];
-        take(edited, { ...sideOf(scenario), preset: null });
+        take(edited, sideOf(scenario));
         tcpfair.lab.look({ from_s, length_s });
         select("packets");
       },
@@ -612,7 +612,8 @@
     const pair = (text) => text.split("~").map(Number);
     const known = (key) => tcpfair.panels.PANELS.some((panel) => panel.key === key);
     if (keys) tcpfair.lab.show(keys.split(",").filter(known));
-    if (packets) tcpfair.lab.look({ from_s: pair(packets)[0], length_s: pair(packets)[1] });
+    const [from_s, length_s] = pair(packets ?? "");
+    if (packets) tcpfair.lab.look({ from_s, length_s });
     if (name in TABS) select(name);
     if (zoom) plots.setZoom(pair(zoom), sides[0].scenario.duration_s);
     for (const one of sides) if (Number(seeds) > 0) runs.askSeeds(one, Math.min(Number(seeds), 100));

@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.packets = (() => {
-  const { make, button, newId, renew, short, table, Pen } = tcpfair.dom;
+  const { make, button, newId, renew, short, table, Pen, COLOURS } = tcpfair.dom;
   const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
   const MOST_FLOWS = 40; // lanes that can be distinguished
@@ -199,7 +199,7 @@ tcpfair.packets = (() => {
     }
 
     /** The recording of a stretch; null when it was cancelled. Throws an Error of one line when it would take too long. */
-    async recorded(scenario, { from_s, length_s, seed = 1 }, isWanted) {
+    async recorded(scenario, { from_s, length_s, seed }, isWanted) {
       const { flows } = scenario;
       if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
       const until_s = from_s + length_s;
@@ -388,19 +388,15 @@ tcpfair.packets = (() => {
 
     // -------------------------------------------------------------- drawing
 
-    theme() {
-      const { style, COLOURS } = tcpfair.plots;
-      for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
-      this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
-    }
-
     color(flow) {
       return flow < 0 ? this.soft : this.colors[flow % this.colors.length];
     }
 
-    /** Sizes of everything for the available width. */
+    /** Colours, and sizes of everything for the available width. */
     measure() {
-      this.theme();
+      const { style } = tcpfair.plots;
+      for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
+      this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
       const width = Math.max(this.root.clientWidth, 300);
       const flows = this.scenario.flows.length + (this.scenario.web?.length ? 1 : 0);
       const lane = Math.max(5, Math.min(24, 200 / flows));
@@ -438,9 +434,7 @@ tcpfair.packets = (() => {
 
     /** Between the lanes: where queue and link are. */
     middleY(lower) {
-      const { top, low, half, flows } = this.net_;
-      const named = this.scenario.flows.length;
-      return (lower ? low : top) + half / 2 + ((named - flows) / 2) * this.net_.lane;
+      return this.laneY((this.scenario.flows.length - 1) / 2, lower);
     }
 
     drawNet() {
@@ -650,8 +644,6 @@ tcpfair.packets = (() => {
 
   let view = null;
   return {
-    describe,
-    ranges,
     /** The view; `element` is where it is put at first. */
     mount: (element) => (view ||= new View(element)),
     get view() {

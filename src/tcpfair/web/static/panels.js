@@ -9,11 +9,11 @@
 
 tcpfair.panels = (() => {
   const m = tcpfair.measures;
+  const { flowName } = tcpfair.runs;
   const MS_PER_S = 1e3;
   const PEAKS_MOST = 4000; // losses whose windows are drawn between the samples
 
   const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
-  const flowName = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
 
   /** One line for each long flow from a column of its samples. */
   const ofSamples = (column, factor = 1) => (side) =>

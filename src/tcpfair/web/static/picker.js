@@ -54,15 +54,14 @@ tcpfair.picker = (() => {
     function ownOf(preset) {
       if (own.preset !== preset) {
         const { scenario, seed } = tcpfair.presets.runOf(preset);
-        const { grid, shared, points } = presets[preset.paper][preset.experiment];
-        const all = tcpfair.points(preset.paper, preset.experiment);
-        const at = (point) => leaves({ ...shared, ...points[all.findIndex((each) => Object.keys(each).every((name) => each[name] === point[name]))] });
+        const experiment = presets[preset.paper][preset.experiment];
+        const at = (point) => leaves(tcpfair.scenarioAt(experiment, point));
         const here = at(preset.point);
         const setBy = ([axis, values]) => {
           const others = values.map((value) => at({ ...preset.point, [axis]: value }));
           return [axis, Object.keys(Object.assign({}, here, ...others)).filter((place) => others.some((there) => there[place] !== here[place]))];
         };
-        own = { preset, seed, fields: fieldsOf(scenario), sets: Object.fromEntries(Object.entries(grid).map(setBy)) };
+        own = { preset, seed, fields: fieldsOf(scenario), sets: Object.fromEntries(Object.entries(experiment.grid).map(setBy)) };
       }
       return own;
     }

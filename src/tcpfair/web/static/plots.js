@@ -479,8 +479,8 @@ tcpfair.plots = (() => {
       });
     };
 
-    return { show, record, cover, uncover, scaleOf, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
+    return { show, record, cover, uncover, scaleOf, redraw, rebuild, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, valuesAt, zoomed: () => zoom };
   }
 
-  return { create, swatch, style, COLOURS };
+  return { create, swatch, style };
 })();

@@ -48,14 +48,19 @@ tcpfair.presets = (() => {
     };
   }
 
+  /** The experiment of these names. Throws a line for an unknown one. */
+  function known(paper, experiment) {
+    const own = tcpfair.schema.presets[paper]?.[experiment];
+    if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
+    return own;
+  }
+
   /**
    * A side of the page (see lab.js) with the run of a preset; axes that it does not name have their first value. Throws a line
    * for an unknown experiment.
    */
   function load({ paper, experiment, point, replicate = 0 }) {
-    const own = tcpfair.schema.presets[paper]?.[experiment];
-    if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
-    const preset = copy({ paper, experiment, point: { ...firstPoint(own), ...point }, replicate });
+    const preset = copy({ paper, experiment, point: { ...firstPoint(known(paper, experiment)), ...point }, replicate });
     const { scenario, seed } = runOf(preset);
     const measuring = measuringOf(scenario, preset);
     return { scenario: { ...scenario, sample_s: drawnSampleS(scenario) }, seed, preset, measuring, bufferUnit: "packets" };
@@ -69,14 +74,14 @@ tcpfair.presets = (() => {
     const { preset: path, replicate = "0", ...asked } = tcpfair.copying.viewOf(fragment);
     if (!path) return null;
     const [paper, experiment] = path.split("/");
-    const own = tcpfair.schema.presets[paper]?.[experiment];
+    const own = known(paper, experiment);
     const valueOf = ([axis, values]) => {
       const value = values.find((each) => String(each) === asked[axis] || (typeof each === "number" && each === Number(asked[axis])));
       if (value === undefined) throw new Error(`${axis}: ${asked[axis]} is not a value of ${path}; known are ${values.join(", ")}`);
       return [axis, value];
     };
-    const point = Object.fromEntries(Object.entries(own?.grid ?? {}).filter(([axis]) => axis in asked).map(valueOf));
-    if (own && !(Number(replicate) in Array(own.replicates).fill())) throw new Error(`replicate: must be from 0 to ${own.replicates - 1}, got ${replicate}`);
+    const point = Object.fromEntries(Object.entries(own.grid).filter(([axis]) => axis in asked).map(valueOf));
+    if (!(Number(replicate) in Array(own.replicates).fill())) throw new Error(`replicate: must be from 0 to ${own.replicates - 1}, got ${replicate}`);
     return load({ paper, experiment, point, replicate: Number(replicate) });
   }
 

@@ -240,16 +240,9 @@
   tcpfair.record = (session, flows, { until_s, most = 60000 }) => {
     const recorder = new Recorder(session, flows);
     while (session.next_s < until_s && recorder.events.length < most) recorder.step();
-    const stopped_s = session.next_s < until_s ? session.next_s : until_s;
-    return {
-      until_s: stopped_s,
-      cut: stopped_s < until_s,
-      two_way: recorder.links.length === 2,
-      links: recorder.links,
-      packets: recorder.packets,
-      acks: recorder.acks,
-      events: recorder.events,
-    };
+    const { links, packets, acks, events } = recorder;
+    const stopped_s = Math.min(session.next_s, until_s);
+    return { until_s: stopped_s, cut: stopped_s < until_s, two_way: links.length === 2, links, packets, acks, events };
   };
 
   /**
@@ -262,43 +255,37 @@
     const own = await new tcpfair.Engine(module, schema).open(tcpfair.check(scenario, schema), seed);
     const { records } = schema;
     const RECORD = { ring: "slot", acks: "ack_slot", access: "packet", lost: "packet" };
-    const wanted = ["rows", "ends_at", "states_at", "links_at", "keys_at", "winners_at", "ring_at", "acks_at", "access_at", "lost_at"];
-    const places = {};
-    let view;
-    const read = (record, at, name) => {
-      const [offset, kind] = record.fields[name];
-      return GET[kind](view, at + offset);
-    };
+    let view, places;
     // memory may grow and records may move whenever the engine runs
     const lookAgain = () => {
       view = new DataView(own.memory.buffer);
-      for (const name of wanted) places[name] = read(records.places, own.base, name) + (name === "rows" ? 0 : own.base);
+      places = own.places();
     };
-    const row = (kind, at, i) => places[at] + i * records[kind].bytes;
+    const read = (kind, first, i, name) => {
+      const [offset, type] = records[kind].fields[name];
+      return GET[type](view, own.base + places[first] + i * records[kind].bytes + offset);
+    };
     const raw = {
-      end: (i, name) => read(records.endpoint, row("endpoint", "ends_at", i), name),
-      state: (i, name) => read(records.state, row("state", "states_at", i), name),
-      link: (d, name) => read(records.link, row("link", "links_at", d), name),
+      end: (i, name) => read("endpoint", "ends_at", i, name),
+      state: (i, name) => read("state", "states_at", i, name),
+      link: (d, name) => read("link", "links_at", d, name),
       slot(block, i, number, name) {
         const [first, mask] = [raw.end(i, `${block}_first`), raw.end(i, `${block}_mask`)];
-        return read(records[RECORD[block]], row(RECORD[block], `${block}_at`, first + (number % (mask + 1))), name);
+        return read(RECORD[block], `${block}_at`, first + (number % (mask + 1)), name);
       },
     };
-    const session = {
-      now_s: 0,
+    lookAgain();
+    return {
       raw,
       get rows() { return places.rows; },
-      get next_s() { return GET.f8(view, places.keys_at + 8); },
-      get turn() { return GET.u8(view, places.winners_at + 8); },
+      get next_s() { return GET.f8(view, own.base + places.keys_at + 8); },
+      get turn() { return GET.u8(view, own.base + places.winners_at + 8); },
       runTo(t_s) {
-        session.now_s = Math.max(session.now_s, t_s);
-        own.advance(session.now_s);
+        own.advance(t_s);
         lookAgain();
       },
       close() { own.instance = null; },
     };
-    lookAgain();
-    return session;
   };
 
   /** Where a packet is at `t_s`: [place, part of the way through it, 0 to 1]; null before it was sent and after its ACK was received. */

@@ -9,7 +9,7 @@ tcpfair.results = (() => {
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
   const m = tcpfair.measures;
   const { countDuring, givenBack } = tcpfair.analysis;
-  const { prefix } = tcpfair.runs;
+  const { isCurrent, flowName, prefix } = tcpfair.runs;
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
 
@@ -26,7 +26,6 @@ tcpfair.results = (() => {
 
   const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
 
-  const flowText = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
   const caseOf = (side) => m.caseLetter(valueOf(side, "U_N+"), valueOf(side, "U_N-"));
 
   // --- The main numbers ---------------------------------------------------------------------------------------------
@@ -120,7 +119,7 @@ tcpfair.results = (() => {
       const packets = background ? countDuring(side.result.t_s, flow.delivered_pkts, fromS, toS) : 0;
       const losses = m.lossesOf(side.result.events, n).filter(({ t_s }) => t_s > fromS && t_s <= toS).length;
       const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
-      const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
+      const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowName(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
       if (tS !== null) return [name, asPlotted("throughput", throughput.get(n)), "", ...Object.entries({ nru: u, cwnd, ssthresh, rtt }).map(([key, of]) => asPlotted(key, of.get(n)))];
       const uN = counted && side.weights.state === "ready" ? asPlotted("nru", valueOf(side, "U_n", k + 1)) : "";
       const total = valueOf(side, "throughput_sum");
@@ -139,12 +138,12 @@ tcpfair.results = (() => {
   function references(side, ask) {
     if (side.run.flows.length < 2 || side.run.flows.length > FLOWS_LISTED) return null;
     const { references: found } = side;
-    const now = found && tcpfair.runs.isCurrent(side, found.of) && JSON.stringify(found.of.measuring) === JSON.stringify(side.measuring);
+    const now = found && isCurrent(side, found.of) && JSON.stringify(found.of.measuring) === JSON.stringify(side.measuring);
     const again = button(found ? "Compare again, with these settings" : "Compare with three references", ask, { key: `references ${side.name}` });
     if (!found) return make("p", {}, again, make("span", { className: "source" }, " The references are what each flow gets against its own kind, alone, and at an equal share."));
-    const { of, rows } = found;
+    const { rows } = found;
     const pair = (y, reference) => [fixed(reference, 2), fixed(y / reference, 3)];
-    const cells = rows.map(({ n, y, self, solo, maxMin }) => [`${n + 1} ${of.scenario.flows[n].protocol}`, fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
+    const cells = rows.map(({ n, y, self, solo, maxMin }) => [flowName(found, n), fixed(y, 2), ...[self, solo, maxMin].flatMap((reference) => pair(y, reference))]);
     const head = ["flow", "gets, Mb/s", "against its own kind, Mb/s", "ratio", "alone, Mb/s", "ratio", "max-min share, Mb/s", "ratio"];
     return make("div", { className: now ? "" : "stale" },
       table(`What each flow gets over three references, means from ${measured(found)}${now ? "" : ": of the settings before"}`, head, cells, { className: "numbers" }),
@@ -207,7 +206,7 @@ tcpfair.results = (() => {
     const columns = sides.flatMap((side) => {
       const of = prefix(sides, side);
       const flows = side.run.foreground.length > FLOWS_LISTED ? [] : side.run.foreground;
-      return [{ side, flow: 0, name: `${of}all` }, ...flows.map((place, k) => ({ side, flow: k + 1, name: `${of}${flowText(side, place)}` }))];
+      return [{ side, flow: 0, name: `${of}all` }, ...flows.map((place, k) => ({ side, flow: k + 1, name: `${of}${flowName(side, place)}` }))];
     });
     const cell = ({ side, flow }, metric) => {
       const row = side.measures.find((each) => each.metric === metric && each.flow === flow);
@@ -230,7 +229,7 @@ tcpfair.results = (() => {
     const { ofSelf } = side.weights;
     const rules = Object.keys(m.WEIGHT_RULES);
     const weights = rules.map((rule) => m.WEIGHT_RULES[rule](ofSelf));
-    const rows = side.run.foreground.map((n, k) => [flowText(side, n), ofSelf[k].map((value) => fixed(value, 2)).join(", "), ...weights.map((of) => short(1 / of[k], 4))]);
+    const rows = side.run.foreground.map((n, k) => [flowName(side, n), ofSelf[k].map((value) => fixed(value, 2)).join(", "), ...weights.map((of) => short(1 / of[k], 4))]);
     const head = ["flow", "its self-run: each place, Mb/s", ...rules.map((rule) => `Rr by ${rule.replaceAll("_", " ")}, Mb/s`)];
     return table(`What the weights are made of${of}: w = 1/Rr, ${side.weights.note}`, head, rows, { className: "numbers" });
   }
@@ -249,7 +248,7 @@ tcpfair.results = (() => {
         ...(cubic ? [plain(epoch.startPkts, 4), plain(epoch.wMaxPkts, 4), ...[epoch.kS, epoch.lawKS, epoch.nearKS, epoch.backS].map((x) => fixed(x, 2))] : []),
       ]);
       const mean = m.mean(found.map((epoch) => epoch.stopS - epoch.startS));
-      const text = found.length ? `${flowText(side, n)}: ${found.length} epochs, ${fixed(mean, 2)} s on average` : `${flowText(side, n)}: fewer than two losses`;
+      const text = found.length ? `${flowName(side, n)}: ${found.length} epochs, ${fixed(mean, 2)} s on average` : `${flowName(side, n)}: fewer than two losses`;
       const more = found.length > EPOCHS_SHOWN ? make("p", { className: "source" }, `The first ${EPOCHS_SHOWN} of ${found.length}.`) : null;
       return make("details", { className: "part", open: n < 2 }, make("summary", {}, text), found.length ? table(`Epochs of flow ${n + 1}, from a loss to the next: times in s, windows in packets`, head, rows, { className: "numbers" }) : null, more);
     }));
@@ -289,7 +288,7 @@ tcpfair.results = (() => {
         rows.push([name, plain(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", plain(Math.min(...values), 4), plain(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
       });
     }
-    const head = ["measure", "mean", "standard deviation", "least", "largest", "runs", `each run; of one measure on one scale`];
+    const head = ["measure", "mean", "standard deviation", "least", "largest", "runs", "each run; of one measure on one scale"];
     const names = `${runs[0].name} to ${runs[runs.length - 1].name}`;
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }

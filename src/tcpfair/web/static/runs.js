@@ -22,6 +22,9 @@ tcpfair.runs = (() => {
   /** Whether a result of a side, or a part of the next one, is of the current settings. */
   const isCurrent = (side, of = side.of) => Boolean(of) && packets(of) === packets(side);
 
+  /** Number and protocol of a flow of a side. */
+  const flowName = ({ of: { scenario } }, n) => `${n + 1} ${scenario.flows[n].protocol}`;
+
   /** The name of one of the sides as a prefix; empty for a single side. */
   const prefix = (sides, { name }) => (sides.length > 1 ? `${name}: ` : "");
 
@@ -89,8 +92,7 @@ tcpfair.runs = (() => {
       side.wanted = true;
       changed(side, "progress");
       if (!side.job) return inJob(side, "simulating", (job) => simulate(side, job));
-      if (side.job.seen) side.job.controller.abort();
-      return undefined;
+      return void (side.job.seen && side.job.controller.abort());
     }
 
     async function simulate(side, job) {
@@ -116,7 +118,7 @@ tcpfair.runs = (() => {
       side.run = arraysOf(side.of.scenario, side.result, side.of.measuring.everyS);
       side.groups = groupsOf(side);
       const planned = plannedSelfRuns(side);
-      side.weights = { state: "none", values: null, ofSelf: null, note: "" };
+      side.weights = { state: "none" };
       const cached = planned.flat().every(({ key }) => selfMeans.has(key));
       if (planned.length && cached) combine(side, planned);
       remeasure(side);
@@ -276,5 +278,5 @@ tcpfair.runs = (() => {
     return { ask, edited, askSelfRuns, askSeeds, askReferences, cancel };
   }
 
-  return { create, isCurrent, prefix };
+  return { create, isCurrent, flowName, prefix };
 })();

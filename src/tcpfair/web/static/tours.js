@@ -43,8 +43,6 @@ tcpfair.tours = (() => {
 
   // ---------------------------------------------------------------- numbers
 
-  const decimalsOf = (x, decimals) => fixed(x, decimals).replaceAll("\u202f", "");
-
   /** The sides whose results are of the settings as they are, by name. */
   const current = () => Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
 
@@ -58,7 +56,7 @@ tcpfair.tours = (() => {
     if (!box.isConnected) return;
     for (const node of box.querySelectorAll("data.live")) {
       const { decimals, shipped, times, run } = step.numbers[node.value];
-      const [live, before] = [found[node.value], times * shipped].map((x) => decimalsOf(x, decimals));
+      const [live, before] = [found[node.value], times * shipped].map((x) => fixed(x, decimals).replaceAll("\u202f", ""));
       node.textContent = Number.isNaN(found[node.value]) ? "…" : live;
       node.title = run ? `of another run: ${named(run)}` : `of the run in the plots, digest ${sides.A.result.digest.slice(0, 16)}`;
       if (!Number.isNaN(found[node.value]) && shipped !== null && live !== before) node.append(make("small", {}, ` (as shipped ${before})`));
@@ -303,7 +301,6 @@ tcpfair.tours = (() => {
 
   return {
     go, refresh, ready,
-    get place() { return place; },
     /** The step as an address names it, such as "cubic/2"; empty without one. */
     name: () => (place ? `${known.tours[place.tour].id}/${place.step + 1}` : ""),
     /** Opens the step that an address names, or the list of tours; `applies`: the page is set to it. */
