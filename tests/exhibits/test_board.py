@@ -220,8 +220,8 @@ def test_open_paper_finds_the_checkout(tmp_path, monkeypatch):
     standin.context(tmp_path, "ogura")
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     assert open_paper("ogura", source="engine").context.layout.root == tmp_path
-    assert open_paper("ogura", only="ogura.fig8").only == {"fig08"}
-    assert open_paper("ogura", only=[]).draws_all
+    assert open_paper("ogura", only="ogura.fig8").only == {"ogura.fig8"}
+    assert not open_paper("ogura", only=[]).only
     with pytest.raises(InputError, match="paper 'ogra' is unknown; did you mean 'ogura'. known are ogura"):
         open_paper("ogra")
     assert open_paper("bhatti2009", trace="data/raw/mine").recording == "data/raw/mine"

@@ -78,7 +78,7 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
         ax.plot(rtt_ms, ends, ls="", marker="_", ms=9, color=style.GREY)
     ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
     labels = _labels(experiment, protocol)
-    for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), _APART), strict=True):
+    for flow, label, lane in zip(flows, labels, style.lanes(len(labels), _APART), strict=True):
         look = {**style.look(label)._asdict(), "ls": "", "zorder": 3, "transform": style.aside(ax, lane)}
         ax.plot(rtt_ms, flows[flow], **look, label=f"{label} (flow {flow})")
         style.counted(ax, rtt_ms, flows[flow])

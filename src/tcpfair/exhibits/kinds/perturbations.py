@@ -151,11 +151,9 @@ def perturbed_panels(
     """Panels of metrics of the system over the RTT, with the published values and their percentiles."""
     metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == SYSTEM]
-    figure, axes = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
-    style.letter_panels(axes[0], [panel.title for panel in panels])
-    for ax in axes[0]:  # above the percentiles
-        ax.set_title(ax.get_title(loc="left"), loc="left", pad=16)
-    for ax, panel in zip(axes[0], panels, strict=True):
+    figure, [axes] = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
+    style.letter_panels(axes, [panel.title for panel in panels], pad=16)  # above the percentiles
+    for ax, panel in zip(axes, panels, strict=True):
         for band in panel.bands:
             cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)
