@@ -43,23 +43,7 @@ IDIOMS = (
 )
 READMES = ("CONTRIBUTING.md", "config/README.md", "data/README.md", "data/raw/README.md")
 DATA = ("data/claims/*.yaml", "data/validation/*.yaml", "src/tcpfair/web/tours.yaml")
-ROOMS = (
-    "cc",
-    "engine",
-    "exhibits",
-    "files",
-    "library",
-    "measures",
-    "metrics",
-    "models",
-    "papers",
-    "runs",
-    "sources",
-    "validation",
-    "verdicts",
-    "web",
-    "workflow",
-)
+ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "tcpfair").glob("*/__init__.py"))
 LITERAL = ("printed", "are whole", "be whole", "says")  # output of a program, integers, a key: not idioms in comments
 _NAMES = re.compile(
     r"```.*?```|``.*?``|`[^`]*`|[Cc]ontradicted in print|\]\([^)]*\)", re.DOTALL
