@@ -39,7 +39,7 @@ def put_utilisation(ha, sack=0.4):
     }
     flows = {"rate_largest": lambda point, run, flow: 100.0 * flow}
     standin.put_metrics(ha, "util_alone", system=system, flows=flows)
-    standin.put_metrics(ha, "util_type2", system={**system, "load_cov": lambda *_: 0.1}, flows=flows)
+    standin.put_metrics(ha, "util_type2", system={**system, "load_cov": 0.1}, flows=flows)
 
 
 def test_panels_share_their_axis_and_numbers_are_percent(ha):
@@ -79,16 +79,14 @@ def test_the_buffer_of_recovery_is_where_h_tcp_stays_near_cubic(ha, h_tcp, expec
 
 def test_panels_with_runs_at_other_rtts_share_the_x_axis(ha):
     put_utilisation(ha)
-    standin.put_metrics(
-        ha, "util_alone_four", system={"utilisation": lambda *_: 0.9, "utilisation_wire": lambda *_: 0.9}
-    )
+    standin.put_metrics(ha, "util_alone_four", system={"utilisation": 0.9, "utilisation_wire": 0.9})
     axes = standin.drawn(ha, "ha2006.sens_flows").output.axes
     assert len({ax.get_xlim() for ax in axes}) == 1
     assert [[tick.get_text() for tick in ax.get_xticklabels()] for ax in axes] == [["162", "324"]] * 3
 
 
 def test_a_bar_starts_from_0_and_a_cut_axis_has_markers(ha):
-    system = {name: lambda *_: 0.9 for name in ("utilisation", "utilisation_wire", "load_cov")}
+    system = dict.fromkeys(("utilisation", "utilisation_wire", "load_cov"), 0.9)
     standin.put_metrics(ha, "htcp_types", system=system)
     used, varied = standin.drawn(ha, "ha2006.fig8").output.axes
     assert used.get_ylim()[0] > 0
@@ -99,8 +97,8 @@ def test_a_bar_starts_from_0_and_a_cut_axis_has_markers(ha):
 
 
 def test_laws_of_sack_are_one_where_the_rtts_are_equal(ha):
-    ratio = {name: lambda *_: 0.5 for name in ("fair_ratio", "ratio_at_end")}
-    standin.put_metrics(ha, "rtt_fairness", system=ratio, flows={"throughput_mean": lambda *_: 1.0})
+    ratio = dict.fromkeys(("fair_ratio", "ratio_at_end"), 0.5)
+    standin.put_metrics(ha, "rtt_fairness", system=ratio, flows={"throughput_mean": 1.0})
     drawn = standin.drawn(ha, "ha2006.fig11")
     laws = {line.get_label(): line for line in drawn.output.axes[0].lines if line.get_label().startswith("1/k")}
     assert [law.get_ydata()[-1] for law in laws.values()] == pytest.approx([1, 1])
@@ -114,9 +112,9 @@ def test_laws_of_sack_are_one_where_the_rtts_are_equal(ha):
 def test_titles_have_the_utilisation_over_runs_and_the_printed_one(ha):
     system = {
         "utilisation": lambda point, run: 0.90 + run / 100,
-        **{name: lambda *_: 0.5 for name in ("utilisation_wire", "load_cov", "fair_ratio")},
+        **dict.fromkeys(("utilisation_wire", "load_cov", "fair_ratio"), 0.5),
     }
-    standin.put_metrics(ha, "example_alone", system=system, flows={"throughput_mean": lambda *_: 1.0})
+    standin.put_metrics(ha, "example_alone", system=system, flows={"throughput_mean": 1.0})
     put_link_trace(ha, "example_alone", lambda run: 300.0)
     drawn = standin.drawn(ha, "ha2006.fig4")
     titles = [ax.get_title(loc="left") for ax in drawn.output.axes]
@@ -142,7 +140,7 @@ def test_rates_of_flows_are_first_arrivals_behind_the_router(ha):
 
 
 def test_the_distribution_is_of_the_samples_in_the_window(ha):
-    standin.put_metrics(ha, "background", system={"load_mean": lambda *_: 70.0, "load_sd": lambda *_: 20.0})
+    standin.put_metrics(ha, "background", system={"load_mean": 70.0, "load_sd": 20.0})
     load = {"Type I": 60.0, "Type II": 80.0, "Type III": 70.0, "Type IV": 70.0}
     put_traffic_trace(ha, load)
     drawn = standin.drawn(ha, "ha2006.fig2")
@@ -179,8 +177,8 @@ def test_web_traffic_alone_stands_at_no_flows(ha):
 
 
 def test_runs_too_short_to_measure_leave_empty_panels(ha):
-    system = {name: lambda *_: np.nan for name in ("utilisation", "utilisation_wire", "load_cov")}
-    flows = {"rate_largest": lambda *_: np.nan}
+    system = dict.fromkeys(("utilisation", "utilisation_wire", "load_cov"), np.nan)
+    flows = {"rate_largest": np.nan}
     for name in ("util_alone", "util_type2"):
         standin.put_metrics(ha, name, system=system, flows=flows)
     left, right = standin.drawn(ha, "ha2006.fig3").output.axes
