@@ -67,8 +67,9 @@ def metrics(
     experiment: str,
     system: Mapping[str, float | Callable] = {},
     flows: Mapping[str, float | Callable] = {},
+    runs: int = RUNS,
 ) -> pd.DataFrame:
-    """Tidy metrics of every grid point and `RUNS` runs.
+    """Tidy metrics of every grid point and some runs.
 
     ``system`` maps metrics to numbers or functions of (point, replicate), ``flows`` to those of (point, replicate, flow).
     """
@@ -79,7 +80,7 @@ def metrics(
 
     chosen = paper.experiments[experiment]
     rows = []
-    for run_id, (point, replicate) in enumerate(product(points(chosen), range(RUNS))):
+    for run_id, (point, replicate) in enumerate(product(points(chosen), range(runs))):
         about = {"run_id": run_id, "replicate": replicate, **point}
         rows += rows_of(system, {**about, "flow": 0}, point, replicate)
         for flow in range(1, len(chosen.flows) + 1):
@@ -103,7 +104,7 @@ def put(into: Context, experiment: str, made: trace.Trace | None = None, measure
         into._metrics[experiment] = measured
 
 
-def put_metrics(into: Context, experiment: str, **made: Mapping[str, float | Callable]) -> None:
+def put_metrics(into: Context, experiment: str, **made: Any) -> None:
     """`metrics` as if they had been read."""
     put(into, experiment, measured=metrics(into.paper, experiment, **made))
 
