@@ -161,7 +161,7 @@ class _Figure(Figure):
 
 
 def new_figure(
-    rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
+    rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: Any
 ) -> tuple[Figure, list[list[Axes]]]:
     """A figure and its axes, ``[row][column]``; made without pyplot, so no global state remains."""
     width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
+from tcpfair.exhibits.kinds.tables import printed_bounds
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
@@ -88,8 +89,7 @@ def _draw_printed(
     ax: Axes, context: Context, experiment: Experiment, protocol: str, printed: str, means: PrintedMeans | None
 ) -> None:
     if printed:
-        plus, minus = (context.printed(printed, metric) for metric in ("U_N+", "U_N-"))
-        bars = plus.merge(minus, on=KEY, suffixes=("_plus", "_minus")).query("protocol == @protocol")
+        bars = printed_bounds(context, printed).query("protocol == @protocol")
         drawn = {"color": style.GREY, "lw": 0.9, "ls": ":", "transform": style.aside(ax, _PRINT_ASIDE)}
         ax.vlines(bars["rtt_ms"], bars["value_minus"], bars["value_plus"], **drawn)
         for end, text in (("value_minus", None), ("value_plus", "printed bar")):

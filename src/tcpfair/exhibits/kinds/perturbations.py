@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import DASH, above_printed, marked, number_text
+from tcpfair.exhibits.kinds.tables import DASH, above_printed, marked, number_text, printed_bounds
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
 from tcpfair.papers.papers import Exhibit, Experiment
@@ -96,8 +96,7 @@ def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
 
 def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
     """Letters of the published tuples by RTT."""
-    plus, minus = (context.printed(exhibit_id, name) for name in ("U_N+", "U_N-"))
-    both = plus.merge(minus, on="rtt_ms", suffixes=("_plus", "_minus"))
+    both = printed_bounds(context, exhibit_id)
     return dict(zip(both["rtt_ms"], case_letter(both["value_plus"], both["value_minus"]).tolist(), strict=True))
 
 

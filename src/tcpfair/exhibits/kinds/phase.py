@@ -57,8 +57,8 @@ def phase_panels(
     """
     points = points_but_rtt(experiment)
     rows, columns = len(points), len(labels) + 1
-    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
-    axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
+    shared = {"sharex": "col", "sharey": "row", "width_ratios": [1] * (columns - 1) + [_BOX_SHARE]}
+    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, **shared)
     cells = iter(numbers.of(metric).to_dict("records"))
     for row, point in zip(axes, points, strict=True):
         color = style.look(point["protocol"]).color
@@ -99,8 +99,6 @@ def _draw_over_rtt(ax: Axes, runs: pd.Series, color: str) -> None:
 def _draw_box(ax: Axes, runs: pd.Series, place: int, color: str) -> None:
     """All runs in the order of the RTT from left to right, and the box of their quartiles."""
     ax.scatter(np.linspace(place - _STRIP, place + _STRIP, len(runs)), runs, s=4, color=color, alpha=0.35, lw=0)
-    lines = {
-        part: {"color": style.BLACK, "lw": 0.9} for part in ("boxprops", "whiskerprops", "capprops", "medianprops")
-    }
+    lines = {f"{part}props": {"color": style.BLACK, "lw": 0.9} for part in ("box", "whisker", "cap", "median")}
     percent = tuple(100 * level for level in LEVELS)
     ax.boxplot(runs.dropna(), positions=[place], widths=2 * _STRIP, whis=percent, showfliers=False, **lines)
