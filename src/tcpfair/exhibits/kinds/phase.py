@@ -65,7 +65,9 @@ def phase_panels(
         line = printed_line(context, exhibit.options.get("printed"), point["protocol"])
         for place, (name, label) in enumerate(zip(exhibit.experiments, labels, strict=True)):
             runs, cell = phase_runs(context.metrics(name), exhibit.options, point), next(cells)
-            _draw_over_rtt(row[place], runs, color)
+            medians = runs.groupby(level=X).median()
+            row[place].plot(medians.index, medians, color=color, lw=0.9, alpha=0.7)
+            row[place].scatter(runs.index.get_level_values(X), runs, s=6, color=color, alpha=0.6, lw=0)
             _draw_box(row[-1], runs, place, color)
             title = ", ".join(value_text(*part) for part in point.items())
             row[place].set_title(f"{title}: {label}\n{_in_numbers(cell)}", loc="left", fontsize=7.5)
@@ -88,12 +90,6 @@ def _in_numbers(cell: dict) -> str:
     low, high = (f"{100 * level:g}" for level in LEVELS)
     share = f"; RTT explains {100 * cell['rtt_share']:.0f} %" if np.isfinite(cell["rtt_share"]) else ""
     return f"{low}–{high} %: {cell['low']:.2g} to {cell['high']:.2g}{share}"
-
-
-def _draw_over_rtt(ax: Axes, runs: pd.Series, color: str) -> None:
-    medians = runs.groupby(level=X).median()
-    ax.plot(medians.index, medians, color=color, lw=0.9, alpha=0.7)
-    ax.scatter(runs.index.get_level_values(X), runs, s=6, color=color, alpha=0.6, lw=0)
 
 
 def _draw_box(ax: Axes, runs: pd.Series, place: int, color: str) -> None:
