@@ -42,24 +42,8 @@ IDIOMS = (
     r"\bto be had\b|\bas much again\b|\bnext but one\b|\bbut for\b|\bas a rule\b|\bcounts? alike\b|\block step\b",
 )
 READMES = ("CONTRIBUTING.md", "config/README.md", "data/README.md", "data/raw/README.md")
-DATA = ("data/claims/*.yaml", "data/validation/*.yaml", "src/tcpfair/web/tours.yaml")
-ROOMS = (
-    "cc",
-    "engine",
-    "exhibits",
-    "files",
-    "library",
-    "measures",
-    "metrics",
-    "models",
-    "papers",
-    "runs",
-    "sources",
-    "validation",
-    "verdicts",
-    "web",
-    "workflow",
-)
+PROSE = ("notebooks/*.ipynb", "data/claims/*.yaml", "data/validation/*.yaml", "src/tcpfair/web/tours.yaml")
+ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "tcpfair").glob("*/__init__.py"))
 LITERAL = ("printed", "are whole", "be whole", "says")  # output of a program, integers, a key: not idioms in comments
 _NAMES = re.compile(
     r"```.*?```|``.*?``|`[^`]*`|[Cc]ontradicted in print|\]\([^)]*\)", re.DOTALL
@@ -73,9 +57,11 @@ def texts():
     return found | {"./reproduce --help": succeed(ROOT / "reproduce", "--help").stdout}
 
 
-def cells(notebook):
-    """The Markdown of a notebook."""
-    found = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "markdown"]
+def prose(path):
+    """The Markdown of a notebook, or the texts of a YAML file."""
+    if path.suffix == ".yaml":
+        return "\n\n".join(strings(yaml.safe_load(path.read_text())))
+    found = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "markdown"]
     return "\n\n".join("".join(cell["source"]) for cell in found)
 
 
@@ -116,14 +102,9 @@ def test_no_idiom_is_left(name, text):
     assert idioms(text) == []
 
 
-@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
-def test_no_idiom_is_left_in_a_notebook(notebook):
-    assert idioms(cells(notebook)) == []
-
-
-@pytest.mark.parametrize("path", sorted(each for name in DATA for each in ROOT.glob(name)), ids=lambda path: path.name)
-def test_no_idiom_is_left_in_texts_that_are_data(path):
-    assert idioms("\n\n".join(strings(yaml.safe_load(path.read_text())))) == []
+@pytest.mark.parametrize("path", sorted(each for name in PROSE for each in ROOT.glob(name)), ids=lambda path: path.name)
+def test_no_idiom_is_left_in_notebooks_and_texts_that_are_data(path):
+    assert idioms(prose(path)) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -97,12 +97,13 @@ def test_a_formula_that_pages_cannot_show_would_be_seen():
 # --- Notebooks of papers -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_parameters_have_defaults_that_need_no_workflow(paper):
-    (parameters,) = [cell for cell in code(paper) if "parameters" in tags(cell)]
+@pytest.mark.parametrize("name", [*PAPERS, "raw"])
+def test_parameters_have_defaults_that_need_no_workflow(name):
+    (parameters,) = [cell for cell in code(name) if "parameters" in tags(cell)]
     values = {}
     exec(parameters.source, values)
-    assert (values["source"], values["only"], values["trace"], values["keep"]) == ("bundled", "", "", False)
+    source = "raw" if name == "raw" else "bundled"
+    assert (values["source"], values["only"], values["trace"], values["keep"]) == (source, "", "", False)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, draw
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.papers import Experiment, PaperConfig, load_paper
 from tcpfair.runs import trace
 from tcpfair.verdicts.columns import no_numbers
 from tcpfair.verdicts.context import Context
@@ -64,25 +65,33 @@ def record_of(root: Path, name: str, exhibit: str) -> dict:
 def metrics(
     paper: PaperConfig,
     experiment: str,
-    system: Mapping[str, Callable] | None = None,
-    flows: Mapping[str, Callable] | None = None,
+    system: Mapping[str, float | Callable] = {},
+    flows: Mapping[str, float | Callable] = {},
+    runs: int = RUNS,
 ) -> pd.DataFrame:
-    """Tidy metrics of every grid point and `RUNS` runs.
+    """Tidy metrics of every grid point and some runs.
 
-    ``system`` maps metrics to functions of (point, replicate), ``flows`` to functions of (point, replicate, flow).
+    ``system`` maps metrics to numbers or functions of (point, replicate), ``flows`` to those of (point, replicate, flow).
     """
+
+    def rows_of(values, about, *where):
+        found = {metric: value(*where) if callable(value) else value for metric, value in values.items()}
+        return [{**about, "metric": metric, "value": value} for metric, value in found.items()]
+
     chosen = paper.experiments[experiment]
     rows = []
-    points = product(*(value.value for value in chosen.grid.values()))
-    for run_id, (values, replicate) in enumerate(product(points, range(RUNS))):
-        point = dict(zip(chosen.grid, values, strict=True))
+    for run_id, (point, replicate) in enumerate(product(points(chosen), range(runs))):
         about = {"run_id": run_id, "replicate": replicate, **point}
-        for metric, value in (system or {}).items():
-            rows.append({**about, "flow": 0, "metric": metric, "value": value(point, replicate)})
-        for metric, value in (flows or {}).items():
-            for flow in range(1, len(chosen.flows) + 1):
-                rows.append({**about, "flow": flow, "metric": metric, "value": value(point, replicate, flow)})
+        rows += rows_of(system, {**about, "flow": 0}, point, replicate)
+        for flow in range(1, len(chosen.flows) + 1):
+            rows += rows_of(flows, {**about, "flow": flow}, point, replicate, flow)
     return pd.DataFrame(rows)
+
+
+def points(experiment: Experiment) -> list[dict[str, Any]]:
+    """The points of the grid of an experiment."""
+    values = product(*(value.value for value in experiment.grid.values()))
+    return [dict(zip(experiment.grid, each, strict=True)) for each in values]
 
 
 def put(into: Context, experiment: str, made: trace.Trace | None = None, measured: pd.DataFrame | None = None) -> None:
@@ -95,7 +104,7 @@ def put(into: Context, experiment: str, made: trace.Trace | None = None, measure
         into._metrics[experiment] = measured
 
 
-def put_metrics(into: Context, experiment: str, **made: Mapping[str, Callable]) -> None:
+def put_metrics(into: Context, experiment: str, **made: Any) -> None:
     """`metrics` as if they had been read."""
     put(into, experiment, measured=metrics(into.paper, experiment, **made))
 
@@ -127,8 +136,7 @@ def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples
     """A trace of one run per grid point; ``delivered_bytes`` is a function of (point, flow) and gives an array."""
     chosen = into.paper.experiments[experiment]
     runs, flows, rows = [], [], []
-    for run_id, values in enumerate(product(*(value.value for value in chosen.grid.values()))):
-        point = dict(zip(chosen.grid, values, strict=True))
+    for run_id, point in enumerate(points(chosen)):
         runs.append({"run_id": run_id, "duration_s": float(samples), **point})
         for flow in range(1, len(chosen.flows) + 1):
             flows.append({"run_id": run_id, "flow_id": flow, "protocol": point["protocol"]})

@@ -127,13 +127,13 @@ def test_what_another_paper_foretells_is_one_sentence(findings):
 
 
 def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
-    figure = findings.testbed_figure("kozu2014")
+    figure = findings.testbed("kozu2014")
     (ax,) = figure.axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["initial window (packets)", "buffer (packets)"]
     assert not any(line.get_visible() for line in ax.get_ygridlines())  # they would strike the numbers through
     crosses = [line for line in ax.lines if line.get_marker() == "x"]
     assert [line.get_xdata()[0] for line in crosses] == [pytest.approx(np.log(6) / np.log(40))]
-    assert findings.testbed("kozu2014").data.startswith(b"\x89PNG")
+    assert figure._repr_png_()[0].startswith(b"\x89PNG")
     assert findings.testbed("ogura").startswith("No ensemble of ogura is shipped; ./reproduce ensemble ogura")
     assert "has no number of the paper" in findings.testbed("kozu2014", "H1")
     table = findings.table("ensemble_testbed").assign(low=np.nan, high=np.nan)

@@ -169,16 +169,3 @@ def test_the_limits_reach_what_is_drawn_aside():
     assert ax.get_xlim()[1] > 200
     assert ax.get_ylim()[0] < -40
     assert ax.get_ylim()[1] > 5
-
-
-def test_the_same_figure_gives_the_same_bytes():
-    assert drawn() == drawn()
-
-
-def test_printed_values_are_hollow():
-    with style.applied():
-        _, [[ax]] = style.new_figure()
-        style.draw_printed(ax, [1], [2], style.look("BIC"))
-    (line,) = ax.lines
-    assert line.get_markerfacecolor() == "white"
-    assert line.get_markeredgecolor() == style.look("BIC").color

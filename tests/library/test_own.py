@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,28 +17,11 @@ from tcpfair.errors import ShortageError
 from tcpfair.library import live, own, workers
 from tcpfair.library.digest import digest_of_result
 from tcpfair.library.workers import Job, run_all
+from tests.commands import ROOT
 
 CUBIC = Path(cc.__file__).with_name("cubic.py")
 SHORT = {"rate_mbps": 1, "duration_s": 4}
-TOY = '''"""A toy: the window grows by one percent per round trip and is halved on loss."""
-
-from tcpfair.cc.api import Param, decrease_to, slow_start
-from tcpfair.jit import jit
-
-PARAMS = (Param("growth_per_rtt", 0.01, "1", "this test"),)
-STATE = ()
-
-
-@jit
-def on_ack(f, p):
-    if not slow_start(f):
-        f.cwnd += p.growth_per_rtt * f.growth
-
-
-@jit
-def on_loss(f, p):
-    decrease_to(f, 0.5)
-'''
+[TOY] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -103,7 +87,7 @@ def test_references_are_simulated_with_it_too(plain, tmp_path):
         ("a-b.py", TOY, r"a-b\.py: rename the file: its name must be a Python name"),
         ("a.py", "x = 1\n", r"a\.py: no algorithm: it needs PARAMS and STATE"),
         ("a.py", "def on_ack(f, p)\n", r"a\.py:1: expected ':'"),
-        ("a.py", TOY.replace("import jit", "import jjit"), r"a\.py:4: cannot import name 'jjit'"),
+        ("a.py", TOY.replace("import jit", "import jjit"), r"a\.py:9: cannot import name 'jjit'"),
         ("a.py", TOY.replace("f.growth", "f.nothing"), r"a\.py:\d+: .*nothing"),
     ],
 )

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import BY_GROUP, measure
-from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
 from tests.measures.made import config, of_self, trace, value
 
@@ -239,58 +238,3 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
     text = str(error.value)
     assert "config/papers/bhatti2009.yaml: experiments.pair.measures: 'jain'" in text
     assert "jfi" in text
-
-
-def test_nru_without_the_runs_that_give_its_weights_is_refused():
-    only_cubic = SELF_PAIRS.query("protocol == 'CUBIC'")
-    with pytest.raises(InputError) as error:
-        measured(["nru"], [1] * 4, [1] * 4, weights=only_cubic)
-    assert "bhatti2009/self: no runs that give the weights of CCID2, 25" in str(error.value)
-
-
-def test_first_arrivals_that_a_source_does_not_record_are_nan():
-    metrics = measured(["throughput"], [1, 1, 1, 1], [1, 1, 1, 1])
-    assert np.isnan(value(metrics, "received_mean", 1))
-
-
-def test_a_flow_has_the_weight_of_its_place_in_the_order_of_starts():
-    # CUBIC starts first: it is compared with the 61 Mb/s of flow 1 of its self-pair, CCID2 with 51 of flow 2
-    pair = trace([[51 / 2] * 4, [61] * 4])
-    pair.flows["start_s"] = [30.0, 0.0]
-    metrics = measure(pair, config(["nru"]), "pair", SELF_PAIRS)
-    assert value(metrics, "U_n", 1) == pytest.approx(-3.0103, abs=1e-4)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
-
-
-def test_weights_are_means_over_the_runs_of_the_self_pair():
-    runs = pd.concat(of_self({"CUBIC": (61, second), "CCID2": (43, 51)}) for second in (20, 46))
-    metrics = measured(["nru"], [43] * 4, [33] * 4, weights=runs)
-    assert value(metrics, "U_n", 2) == pytest.approx(0, abs=1e-9)
-
-
-def test_background_flows_are_not_measured():
-    made = trace([[40] * 4, [54] * 4])
-    made.flows.loc[made.flows["flow_id"] == 2, "role"] = "background"
-    metrics = measure(made, config(["throughput", "peak"]), "pair")
-    assert value(metrics, "throughput_sum") == 40
-    assert set(metrics["flow"]) == {0, 1}
-
-
-@settings(max_examples=10)
-@given(st.tuples(rates, rates), st.randoms())
-def test_the_order_of_rows_in_a_trace_does_not_matter(run, random):
-    made = trace(run)
-    asked = config(["throughput", "jfi", "ratio"])
-    expected = measure(made, asked, "pair")
-    rows = list(range(len(made.samples)))
-    random.shuffle(rows)
-    shuffled = Trace(made.runs, made.flows, made.samples.iloc[rows], provenance=made.provenance)
-    pd.testing.assert_frame_equal(measure(shuffled, asked, "pair"), expected)
-
-
-def test_flows_with_different_numbers_of_samples_are_refused():
-    made = trace([[1] * 4, [1] * 4])
-    made.samples = made.samples.iloc[:-1]
-    with pytest.raises(InputError) as error:
-        measure(made, config(["throughput"]), "pair")
-    assert "run 0" in str(error.value)

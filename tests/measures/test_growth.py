@@ -12,20 +12,20 @@ from tcpfair.models.kernel import CUBIC_C
 from tcpfair.runs import trace
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "validation" / "testbed" / "recordings"
-ALONE = {"start_s": (0.0,), "rtt_s": (0.1,)}
 SECONDS = np.arange(1.0, 19.0)
 
 
-def recoveries(windows, events, cc, start_s, rtt_s, stop_s=18.0, role="foreground", **settings):
+def recoveries(windows, events, cc, start_s=0.0, rtt_s=0.1, stop_s=18.0, role="foreground", **settings):
     """Windows polled every second for 18 s, a table of columns for each flow; 1000 packets/s, six polls at least."""
     n = len(cc)
     about = {"cc": cc, "rtt_s": rtt_s, "start_s": start_s, "stop_s": stop_s, "role": role}
     polls = [pd.DataFrame({"flow_id": flow, "t_s": SECONDS, **table}) for flow, table in enumerate(windows, 1)]
     columns = ["flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
+    moments = [(*event, *[np.nan] * (len(columns) - len(event))) for event in events]
     return Recoveries(
         polls=pd.concat(polls, ignore_index=True),
         flows=pd.DataFrame({"flow_id": range(1, n + 1), **about}),
-        events=pd.DataFrame(events, columns=columns),
+        events=pd.DataFrame(moments, columns=columns),
         end_s=18.0,
         **{"capacity_pps": 1000.0, "min_epoch_s": 2.0, "min_polls": 6, **settings},
     )
@@ -41,15 +41,14 @@ def reno_events(flow, from_pkts, peak_pkts):
     """The end of a recovery at 2 s, the next loss at 17 s."""
     moments = [(1.5, "loss", 2 * from_pkts, from_pkts), (2.0, "recovery_end", from_pkts, from_pkts)]
     moments += [(17.0, "loss", peak_pkts, peak_pkts // 2)]
-    return [(flow, *moment, np.nan, np.nan) for moment in moments]
+    return [(flow, *moment) for moment in moments]
 
 
 def reno_run(n_flows, from_pkts, **other):
     windows = [reno_windows(from_pkts, n_flows, 2.0)] * n_flows
     peak_pkts = windows[0]["cwnd_pkts"][15]
     rows = [row for flow in range(1, n_flows + 1) for row in reno_events(flow, from_pkts, peak_pkts)]
-    flows = {"cc": ("reno",) * n_flows, "start_s": (0.0,) * n_flows, "rtt_s": (0.1,) * n_flows}
-    return recoveries(windows, rows, **{**flows, **other})
+    return recoveries(windows, rows, **{"cc": ("reno",) * n_flows, **other})
 
 
 def cubic_run(c=CUBIC_C, k_s=3.0, w_max=200.0, lost_at_s=17.0, srtt_s=np.nan, **other):
@@ -61,11 +60,11 @@ def cubic_run(c=CUBIC_C, k_s=3.0, w_max=200.0, lost_at_s=17.0, srtt_s=np.nan, **
     end_pkts = windows[int(lost_at_s) - 2]
     rows = [
         (1, 1.5, "loss", w_max, start_pkts, w_max, k_s),
-        (1, 2.0, "recovery_end", start_pkts, start_pkts, np.nan, np.nan),
-        (1, lost_at_s, "loss", end_pkts, 0.7 * end_pkts, end_pkts, np.nan),
+        (1, 2.0, "recovery_end", start_pkts, start_pkts),
+        (1, lost_at_s, "loss", end_pkts, 0.7 * end_pkts, end_pkts),
     ]
     table = {"cwnd_pkts": windows, "ssthresh_pkts": start_pkts, "srtt_s": srtt_s}
-    return recoveries([table], rows, **{"cc": ("cubic",), **ALONE, **other})
+    return recoveries([table], rows, **{"cc": ("cubic",), **other})
 
 
 # --- Reno ---------------------------------------------------------------------------------------------------------
@@ -114,28 +113,25 @@ def test_the_curve_of_reno_goes_through_its_windows():
 
 def test_growth_ends_where_a_flow_starts_that_disturbs_it():
     """A second flow, that never gets a window, starts at 13 s: 2 s to 12 s remain."""
-    run = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 13.0))
+    run = reno_run(1, 100, cc=("reno", "reno"), start_s=(0, 13.0))
     checks = run.checks().query("quantity == 'growth time'")
     assert checks[["flow", "from_s", "to_s"]].to_numpy().tolist() == [["1", 2.0, 12.0]]
     assert checks["formula"].item() == pytest.approx(10, rel=1e-6)
 
 
 def test_growth_ends_where_a_flow_stops():
-    run = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 0), stop_s=(99.0, 1.8))
+    run = reno_run(1, 100, cc=("reno", "reno"), stop_s=(99.0, 1.8))
     (growth,) = run.growths()
     assert (growth.start_s, growth.stop_s, list(growth.start_pkts)) == (2.0, 16.0, [1])
-    before = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 0), stop_s=(99.0, 9.5))
+    before = reno_run(1, 100, cc=("reno", "reno"), stop_s=(99.0, 9.5))
     assert not list(before.growths())  # flow 2 has no windows until it stops
 
 
-def test_growths_are_numbered_and_one_needs_the_end_of_a_recovery():
-    rows = reno_events(1, 100, 195.0)
-    ends = [(1, 10.0, "recovery_end", 1, 1, np.nan, np.nan)]
-    run = recoveries([reno_windows(100, 1, 2.0)], [*rows, *ends], ("reno",), **ALONE)
-    assert [(growth.number, growth.start_s, growth.stop_s) for growth in run.growths()] == [(1, 2, 9), (2, 10, 16)]
-    losses = [(1, 10.0, "loss", 1, 1, np.nan, np.nan)]
-    run = recoveries([reno_windows(100, 1, 2.0)], [*rows, *losses], ("reno",), **ALONE)
-    assert [(growth.number, growth.start_s, growth.stop_s) for growth in run.growths()] == [(1, 2, 9)]
+@pytest.mark.parametrize(("kind", "found"), [("recovery_end", [(1, 2, 9), (2, 10, 16)]), ("loss", [(1, 2, 9)])])
+def test_growths_are_numbered_and_one_needs_the_end_of_a_recovery(kind, found):
+    events = [*reno_events(1, 100, 195.0), (1, 10.0, kind, 1, 1)]
+    run = recoveries([reno_windows(100, 1, 2.0)], events, ("reno",))
+    assert [(growth.number, growth.start_s, growth.stop_s) for growth in run.growths()] == found
 
 
 def test_growth_counts_only_while_there_are_polls_of_all_flows():
@@ -169,22 +165,20 @@ def test_no_growth_time_in_slow_start():
 
 
 @pytest.mark.parametrize(
-    ("settings", "counts"),
+    ("settings", "growths", "epochs"),
     [
-        ({"min_epoch_s": 15.0}, False),
-        ({"min_epoch_s": 14.9}, True),
-        ({"min_polls": 16}, False),
-        ({"min_polls": 15}, True),
+        ({"min_epoch_s": 15.5}, 0, 0),
+        ({"min_epoch_s": 15.4}, 0, 1),
+        ({"min_epoch_s": 15.0}, 0, 1),
+        ({"min_epoch_s": 14.9}, 1, 1),
+        ({"min_polls": 16}, 0, 0),
+        ({"min_polls": 15}, 1, 1),
     ],
 )
-def test_short_growths_and_epochs_do_not_count(settings, counts):
+def test_short_growths_and_epochs_do_not_count(settings, growths, epochs):
     """From 2 to 17 s: 15 s with 15 polls; the epoch begins half a second earlier, at the loss."""
-    assert len(list(reno_run(1, 100, **settings).growths())) == counts
-    if "min_polls" in settings:
-        assert len(list(reno_run(1, 100, **settings).epochs(["reno"]))) == counts
-    else:
-        settings = {"min_epoch_s": settings["min_epoch_s"] + 0.5}
-        assert len(list(reno_run(1, 100, **settings).epochs(["reno"]))) == counts
+    run = reno_run(1, 100, **settings)
+    assert (len(list(run.growths())), len(list(run.epochs(["reno"])))) == (growths, epochs)
 
 
 @pytest.mark.parametrize("cc", ["newreno", "sack"])
@@ -201,7 +195,7 @@ def test_a_timeout_bounds_no_epoch():
 
 def test_epochs_are_those_of_foreground_flows_numbered_for_each():
     rows = [row for flow in (2, 1) for row in reno_events(flow, 100, 195.0)]
-    rows += [(1, 9.0, "loss", 150.0, 75.0, np.nan, np.nan), (1, 9.5, "recovery_end", 75.0, 75.0, np.nan, np.nan)]
+    rows += [(1, 9.0, "loss", 150.0, 75.0), (1, 9.5, "recovery_end", 75.0, 75.0)]
     run = recoveries([reno_windows(100, 1, 2.0)] * 2, rows, ("reno",) * 2, (0, 0), (0.1, 0.2))
     found = [(e.flow_id, e.number, e.loss.t_s, e.following.t_s, e.rtt_s, len(e.polls)) for e in run.epochs(["reno"])]
     assert found == [(1, 1, 1.5, 9.0, 0.1, 7), (1, 2, 9.0, 17.0, 0.1, 7), (2, 1, 1.5, 17.0, 0.2, 15)]

@@ -11,7 +11,7 @@ In a notebook::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def open_paper(
     paper: str,
     source: str = "bundled",
-    only: str | Sequence[str] = "",
+    only: str | Collection[str] = "",
     trace: str = "",
     keep: bool | Mapping[str, str] = False,
 ) -> Paper:

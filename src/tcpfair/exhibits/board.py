@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -35,8 +35,10 @@ class Board:
     computes_numbers = True  # whether drawing also writes the numbers; those of papers are computed before
     absence: type[Exception] | tuple[()] = ()  # raised when valid input lacks the data of an exhibit
 
-    def __init__(self, layout: Layout, keep: bool | str | Path = False) -> None:
+    def __init__(self, layout: Layout, only: str | Collection[str] = (), keep: bool | str | Path = False) -> None:
+        """``only`` names the exhibits to draw: one or several, all if it is empty."""
         self.layout = layout
+        self.only = frozenset([only] if isinstance(only, str) and only else only)
         self.keep = keep
         self.folder = None if isinstance(keep, bool) else Path(keep)  # of the output for files; None for stable names
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Image
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -164,13 +164,7 @@ class Findings:
 
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
-    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Image | str:
-        """`testbed_figure` as an image, or its text."""
-        with style.applied():
-            drawn = self.testbed_figure(paper, hypothesis)
-            return style.as_image(drawn) if isinstance(drawn, Figure) else drawn
-
-    def testbed_figure(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
+    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
         """The inferred testbed of a paper: for each assumption the inferred interval within the plausible range.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
@@ -189,16 +183,16 @@ class Findings:
         n = of[of["hypothesis"] == hypothesis].iloc[0]
         if ranges.empty:
             return f"{paper}: {n['effective_settings']:.0f} settings carry the weight, too few for an interval."
-        figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
-        for place, (_, row) in enumerate(ranges[::-1].iterrows()):
-            _marginal(ax, place, row)
-        ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
-        ax.set(xlim=(-0.2, 1.2), xticks=[], xlabel="within the plausible range")
-        ax.grid(visible=False)  # its lines would cross the numbers
-        ax.legend(loc="upper center", ncols=3, frameon=False)
-        ax.set_ylim(-0.6, len(ranges) + 0.4)
-        drawn = f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
-        style.corner_note(figure, f"{drawn}; {int(n['numbers'])} numbers")
+        with style.applied():
+            figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
+            for place, (_, row) in enumerate(ranges[::-1].iterrows()):
+                _marginal(ax, place, row)
+            ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
+            ax.set(xlim=(-0.2, 1.2), ylim=(-0.6, len(ranges) + 0.4), xticks=[], xlabel="within the plausible range")
+            ax.grid(visible=False)  # its lines would cross the numbers
+            ax.legend(loc="upper center", ncols=3)
+            weight = f"{int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
+            style.corner_note(figure, f"engine, {weight}; {int(n['numbers'])} numbers")
         return figure
 
     def _labels(self, assumptions: Iterable[str]) -> list[str]:
@@ -220,11 +214,11 @@ class Findings:
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     """One assumption as bars between 0, the smallest drawn value, and 1, the largest; logarithmic if it spans decades."""
     ends = row[["prior_low", "prior_high"]].to_numpy(dtype=float)
-    logs = ends[0] > 0 and ends[1] / ends[0] > 8
+    scale = np.log if ends[0] > 0 and ends[1] / ends[0] > 8 else np.asarray
 
     def at(value: float) -> float:
-        x, low, high = (np.log(v) if logs else v for v in (max(value, ends[0] / 2) if logs else value, *ends))
-        return float(np.clip((x - low) / (high - low), 0, 1)) if high > low else 0.5
+        x, low, high = scale([np.clip(value, *ends), *ends])
+        return (x - low) / (high - low) if high > low else 0.5
 
     drawn, inferred, as_used = ("drawn (5 to 95 %)", "inferred (5 to 95 %)", "as used") if place == 0 else (None,) * 3
     ax.barh(place, 1, height=0.62, color="#E3E6EA", label=drawn)
@@ -235,5 +229,5 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     if np.isfinite(used):
         ax.plot(at(float(used)), place, "x", color=style.VERMILION, label=as_used)
     for x, value, side, move in ((0, ends[0], "right", -7), (1, ends[1], "left", 7)):
-        at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
-        ax.annotate(digits(value), (x, place), color=style.GREY, **at_end)
+        look = {"ha": side, "va": "center", "fontsize": "small", "color": style.GREY}
+        style.note(ax, digits(value), (x, place), (move, 0), **look)

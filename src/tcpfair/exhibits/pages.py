@@ -13,7 +13,7 @@ from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.files.layout import short_id
 from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.cell_links import label
-from tcpfair.verdicts.columns import csv_bytes, no_numbers
+from tcpfair.verdicts.columns import csv_bytes
 
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
@@ -100,8 +100,8 @@ def failure(exhibit: Exhibit, reason: str) -> Drawn:
     """The substitute of an exhibit that could not be drawn: the reason, and no numbers."""
     text = f"{heading(exhibit)}: failed: {reason}"
     if exhibit.is_table:
-        return Drawn(Table(pd.DataFrame(), text), no_numbers())
+        return Drawn(Table(pd.DataFrame(), text))
     figure, [[ax]] = style.new_figure()
     ax.set_axis_off()
     ax.text(0.5, 0.5, textwrap.fill(text, _LINE), ha="center", va="center", parse_math=False)
-    return Drawn(figure, no_numbers())
+    return Drawn(figure)

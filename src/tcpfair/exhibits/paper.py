@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -33,31 +33,32 @@ class Paper(Board):
 
     computes_numbers = False
 
-    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Mapping[str, str] = False) -> None:
-        """``keep`` may map exhibits to the folders to draw them into; the others are then shown from an earlier run."""
-        super().__init__(context.layout, keep is not False)
+    def __init__(
+        self,
+        context: Context,
+        only: str | Collection[str] = (),
+        keep: bool | Mapping[str, str] = False,
+        recording: str = "",
+    ) -> None:
+        """``keep`` may map exhibits to the folders to draw them into; the others are then shown from an earlier run.
+
+        ``recording`` is the user's, for `beside`.
+        """
+        super().__init__(context.layout, only, keep is not False)
         self.kept = None if isinstance(keep, bool) else {short_id(name): Path(folder) for name, folder in keep.items()}
         self.context = context
-        of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
-        self.only = {short_id(name) for name in of_this_paper}
-        self.draws_all = not only
-        self.recording = ""  # the user's recording, for `beside`
+        self.recording = recording
 
     @classmethod
     def open(
-        cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Mapping[str, str]
+        cls, paper: str, source: str, only: str | Collection[str], trace: str, keep: bool | Mapping[str, str]
     ) -> Paper:
         """See `tcpfair.exhibits.open_paper`."""
         check_known("paper", [paper], PAPERS)
-        layout = Layout(repository_root(), source, folder_of(trace) if source != "raw" else "")
-        own = Path(trace) if trace and source == "raw" else None
-        opened = cls(
-            Context(load_paper(layout.paper_config(paper)), layout, own),
-            [only] if isinstance(only, str) and only else list(only),
-            keep,
-        )
-        opened.recording = trace if source != "raw" else ""
-        return opened
+        recording, own = ("", trace) if source == "raw" else (trace, "")
+        layout = Layout(repository_root(), source, folder_of(recording))
+        context = Context(load_paper(layout.paper_config(paper)), layout, Path(own) if own else None)
+        return cls(context, only, keep, recording)
 
     # --- show ----------------------------------------------------------------------------------------------------
 
@@ -69,8 +70,10 @@ class Paper(Board):
         recorded, not raised. Raises InputError for an unknown exhibit.
         """
         exhibit = self._find(name)
-        short = short_id(exhibit.id)
-        if not (self.draws_all or short in self.only):
+        paper, short = self.context.paper.paper, short_id(exhibit.id)
+        if self.only and not any(
+            short_id(each) == short and each.rpartition(".")[0] in ("", paper) for each in self.only
+        ):
             return no_numbers()
         title = f"{pages.heading(exhibit)}: {exhibit.title}"
         if self.kept is not None and short not in self.kept:

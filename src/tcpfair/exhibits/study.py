@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -47,11 +45,11 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
         check_known(f"{study.where}: figure.y: metric", [asked.y], metrics)
     y = asked.y or next((name for name in _PREFERRED if name in metrics), metrics[0] if metrics else "")
     runs = runs[runs["refused"] == ""]
-    numeric = [name for name in study.axes if pd.api.types.is_numeric_dtype(runs[name]) and runs[name].dtype != bool]
+    numeric = [name for name in study.axes if _is_numeric(runs[name])]
     named = [name for name in study.axes if name not in numeric]
     lines = asked.lines or next((name for name in named if name not in (asked.x, asked.panels)), None)
     along = [name for name in numeric if name != lines] or study.axes
-    panels = list(_panels(runs, asked.x, asked.panels, along))
+    panels = _panels(runs, asked.x, asked.panels, along)
     with style.applied():
         n_columns = min(len(panels), _PANELS_A_ROW)
         n_rows = -(-len(panels) // n_columns)
@@ -70,15 +68,15 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
         style.corner_note(
             figure,
             f"{study.name}: {len(runs):,} runs; median, band from {_BAND[0]:.0%} to {_BAND[1]:.0%}"
-            + _cut(_n_parts(runs, lines), _MOST_LINES, f"values of {lines}")
-            + _cut(_n_parts(runs, asked.panels), _MOST_PANELS, f"values of {asked.panels}")
+            + _cut(len(_parts(runs, lines)), _MOST_LINES, f"values of {lines}")
+            + _cut(len(_parts(runs, asked.panels)), _MOST_PANELS, f"values of {asked.panels}")
             + ("" if asked.x or asked.panels else _cut(len(along), _MOST_PANELS, "axes")),
         )
     return figure, pd.concat(table, ignore_index=True)
 
 
-def _n_parts(runs: pd.DataFrame, axis: str | None) -> int:
-    return sum(1 for _ in _parts(runs, axis)) if axis else 0
+def _is_numeric(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and column.dtype != bool
 
 
 def _cut(n: int, most: int, what: str) -> str:
@@ -86,26 +84,21 @@ def _cut(n: int, most: int, what: str) -> str:
     return f"; the first {most} of {n} {style.plain(what)}" if n > most else ""
 
 
-def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) -> Iterator[Panel]:
-    if by:
-        for label, _, part in itertools.islice(_parts(runs, by), _MOST_PANELS):
-            yield Panel(f"{by} {label}", x or next(name for name in axes if name != by), part)
-    else:
-        for name in [x] if x else axes[:_MOST_PANELS]:
-            yield Panel("", name, runs)
+def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) -> list[Panel]:
+    if not by:
+        return [Panel("", name, runs) for name in ([x] if x else axes[:_MOST_PANELS])]
+    x = x or next(name for name in axes if name != by)
+    return [Panel(f"{by} {label}", x, part) for label, _, part in _parts(runs, by)[:_MOST_PANELS]]
 
 
 def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> pd.DataFrame:
     """Draw a panel; returns its numbers."""
     tables = []
-    groups = list(itertools.islice(_parts(panel.runs, lines), _MOST_LINES)) if lines else [("", 0.0, panel.runs)]
+    groups = _parts(panel.runs, lines)[:_MOST_LINES]
     is_log = False
     for number, (label, _, own) in enumerate(groups):
-        rows = []
-        for _, x, part in _parts(own, panel.x):
-            values = part[y].dropna()
-            low, median, high = values.quantile([_BAND[0], 0.5, _BAND[1]])
-            rows.append((panel.title, panel.x, label, x, median, low, high, len(values)))
+        drawn = [(x, part[y].dropna()) for _, x, part in _parts(own, panel.x)]
+        rows = [(panel.title, panel.x, label, x, *v.quantile([0.5, *_BAND]), len(v)) for x, v in drawn]
         points = pd.DataFrame(rows, columns=COLUMNS)
         tables.append(points)
         places = points["x"]
@@ -125,18 +118,14 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> pd.DataFrame:
     return found
 
 
-def _parts(runs: pd.DataFrame, axis: str) -> Iterator[tuple[str, float | str, pd.DataFrame]]:
-    """The runs for each value of an axis, or for each part of its range: label, place, runs."""
+def _parts(runs: pd.DataFrame, axis: str | None) -> list[tuple[str, float | str, pd.DataFrame]]:
+    """The runs for each value of an axis, or for each part of its range: label, place, runs. Without an axis, all runs."""
+    if not axis:
+        return [("", 0.0, runs)]
     column = runs[axis]
-    if not pd.api.types.is_numeric_dtype(column) or column.dtype == bool:
-        for value in column.unique():
-            yield str(value), str(value), runs[column == value]
-        return
+    if not _is_numeric(column):
+        return [(str(value), str(value), runs[column == value]) for value in column.unique()]
     if column.nunique() <= _MOST_VALUES:
-        for value in np.sort(column.unique()):
-            yield f"{value:g}", float(value), runs[column == value]
-        return
-    cut = pd.qcut(column, _MOST_VALUES, labels=False, duplicates="drop")
-    for number in range(int(cut.max()) + 1):
-        own = runs[cut == number]
-        yield f"{own[axis].min():g} to {own[axis].max():g}", float(own[axis].median()), own
+        return [(f"{value:g}", float(value), runs[column == value]) for value in np.sort(column.unique())]
+    parts = runs.groupby(pd.qcut(column, _MOST_VALUES, labels=False, duplicates="drop"))
+    return [(f"{own[axis].min():g} to {own[axis].max():g}", float(own[axis].median()), own) for _, own in parts]

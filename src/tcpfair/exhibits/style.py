@@ -6,7 +6,7 @@ import gc
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -20,9 +20,6 @@ from matplotlib.ticker import LogLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from tcpfair.errors import InputError
-
-if TYPE_CHECKING:
-    from IPython.display import Image
 
 # The palette of Okabe and Ito, which readers with any colour vision can distinguish.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -158,13 +155,13 @@ class _Figure(Figure):
             super().draw(renderer)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """The image for a notebook, with its width."""
+        """The image for a notebook, with its width; IPython would show only the name of a figure without pyplot."""
         with applied():
             return as_png(self), {"width": round(SHOWN_WIDTH_PX * self.get_figwidth())}
 
 
 def new_figure(
-    rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
+    rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: Any
 ) -> tuple[Figure, list[list[Axes]]]:
     """A figure and its axes, ``[row][column]``; made without pyplot, so no global state remains."""
     width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)
@@ -251,10 +248,10 @@ def label_decades(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
     axis.set_minor_formatter("")
 
 
-def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
+def letter_panels(axes: Sequence[Axes], titles: Sequence[str], **look: Any) -> None:
     """Titles ``(a) ...``, ``(b) ...`` as in the papers."""
     for letter, ax, title in zip("abcdefghijkl", axes, titles, strict=False):
-        ax.set_title(f"({letter}) {title}", loc="left")
+        ax.set_title(f"({letter}) {title}", loc="left", **look)
 
 
 def as_svg(figure: Figure, origin: str = "") -> bytes:
@@ -265,13 +262,6 @@ def as_svg(figure: Figure, origin: str = "") -> bytes:
 def as_png(figure: Figure, origin: str = "") -> bytes:
     """The figure as PNG at 150 dpi; ``origin`` is stored in its metadata."""
     return _saved(figure, origin, format="png", metadata={"Software": None}, dpi=PNG_DPI)
-
-
-def as_image(figure: Figure) -> Image:
-    """A figure for a notebook; IPython would show only the name of a figure without pyplot."""
-    from IPython.display import Image  # optional for users of the library
-
-    return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 
 
 def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: Any) -> bytes:

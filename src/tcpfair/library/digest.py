@@ -22,7 +22,6 @@ from tcpfair.papers.scenario import Scenario, make_scenario
 _OF_FLOWS = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s")
 _OF_LINK = ("forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped")
 _OF_WEB = ("delivered_pkts", "received_pkts", "active")
-_FIELDS = ("scenario", "seed")
 
 
 def arrays(result: DumbbellResult) -> list[tuple[str, bytes]]:
@@ -70,18 +69,17 @@ def read(path: Path) -> tuple[Scenario, int]:
         raise InputError(f"{path}: {reason}") from None
     if "scenario" not in values:
         raise InputError(f"{path}: scenario: is missing; write {{scenario: {{capacity_bps: ...}}, seed: 1}}")
-    unknown = [name for name in values if name not in _FIELDS]
-    if unknown:
-        raise InputError(f"{path}: {unknown[0]}: unknown; known are {', '.join(_FIELDS)}")
-    return make_scenario(values["scenario"], f"{path}: scenario"), _seed(values.get("seed", 1), path)
+    for name in values.keys() - {"scenario", "seed"}:
+        raise InputError(f"{path}: {name}: unknown; known are scenario, seed")
+    return make_scenario(values["scenario"], f"{path}: scenario"), seed_of(values.get("seed", 1), str(path))
 
 
-def _seed(value: Any, path: Path) -> int:
-    """A seed may be text, as JSON's readers round large numbers."""
+def seed_of(value: Any, where: str) -> int:
+    """A seed, which may be text, as JSON's readers round large numbers. Raises InputError that begins with ``where``."""
     try:
-        seed = int(value) if isinstance(value, int | str) and not isinstance(value, bool) else -1
+        seed = int(value) if isinstance(value, int | str | np.integer) and not isinstance(value, bool) else -1
     except ValueError:
         seed = -1
     if not 0 <= seed < 1 << 64:
-        raise InputError(f"{path}: seed: must be a whole number from 0 to 2^64 - 1 (got {value!r})")
+        raise InputError(f"{where}: seed: must be a whole number from 0 to 2^64 - 1 (got {value!r})")
     return seed

@@ -15,17 +15,8 @@ from tcpfair.papers.scenario import Scenario, make_scenario
 COMPILING_S = 20  # 15 to 40 on the machines that this was tried on, the latter on one core
 
 # only compiles
-_SMALLEST = {
-    **{
-        "capacity_bps": 1e6,
-        "wire_bytes": 1500,
-        "payload_bytes": 1448,
-        "buffer_pkts": 10,
-        "duration_s": 1,
-        "sample_s": 1,
-    },
-    "flows": [{"protocol": "any", "cc": "reno", "rtt_s": 0.1}],
-}
+_LINK = {"capacity_bps": 1e6, "wire_bytes": 1500, "payload_bytes": 1448, "buffer_pkts": 10}
+_SMALLEST = {**_LINK, "duration_s": 1, "sample_s": 1, "flows": [{"protocol": "any", "cc": "reno", "rtt_s": 0.1}]}
 
 
 def is_compiled() -> bool:

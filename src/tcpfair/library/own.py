@@ -47,12 +47,9 @@ def located(cc_name: str) -> str:
 
     Raises InputError for a file that is missing or has an invalid name. The engine reports any other name.
     """
-    if cc_name.endswith(".py"):
-        path = Path(cc_name).resolve()
-    elif cc_name in cc.names() or not (found := _file_of_module(cc_name)):
+    path = Path(cc_name).resolve() if cc_name.endswith(".py") else _file_of_module(cc_name)
+    if path is None or cc_name in cc.names():
         return ""
-    else:
-        path = found
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the file of an algorithm, or one of {', '.join(cc.names())}")
     if not path.stem.isidentifier() or path.stem in shipped_names():
@@ -69,9 +66,13 @@ def _file_of_module(name: str) -> Path | None:
     """The file of a user's module that looks like an algorithm."""
     with suppress(ImportError, ValueError, AttributeError):
         spec = importlib.util.find_spec(name)
-        if spec and spec.origin and spec.origin.endswith(".py"):
-            path = Path(spec.origin)
-            return path if "STATE" in path.read_text(errors="replace") else None
+        if (
+            spec
+            and spec.origin
+            and spec.origin.endswith(".py")
+            and "STATE" in Path(spec.origin).read_text(errors="replace")
+        ):
+            return Path(spec.origin)
     return None
 
 
@@ -145,12 +146,14 @@ def register(own: Sequence[str]) -> None:
 
 def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
     """The error in a user algorithm, with file and line if available."""
-    if isinstance(error, InputError) or not own:
-        return error if isinstance(error, InputError) else InputError(f"simulate: {type(error).__name__}: {error}")
-    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
-    names = "|".join(re.escape(Path(path).name) for path in own)
+    if isinstance(error, InputError):
+        return error
+    if not own:
+        return InputError(f"simulate: {type(error).__name__}: {error}")
     if isinstance(error, SyntaxError):
         return InputError(f"{error.filename}:{error.lineno}: {error.msg}")
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    names = "|".join(re.escape(Path(path).name) for path in own)
     frames = [
         (each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__) if each.filename in own
     ]

@@ -49,7 +49,6 @@ SAMPLE_S = 0.1  # of windows and queue
 RATE_S = 1.0  # over which a rate is taken, as in the papers
 SETTLED = 0.25  # of the time after the last start is excluded from averages
 RECOVERY_END = 2  # among the kinds of events; below are losses and timeouts
-MOST_SEED = (1 << 64) - 1
 _LISTS = ("record", "web")  # settings whose one value is a list
 LABELS = {  # of axes and of the arrays of `Run.to_xarray`
     "goodput_t_mbps": "goodput (Mb/s)",
@@ -114,7 +113,7 @@ def simulate(
     if empty := [name for name, values in axes.items() if not values]:
         raise InputError(f"simulate: {empty[0]}: an empty list; give a value or several")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    jobs = [_job(flows, {**given, **point}) for point in points]
+    jobs = [_job(flows, **{**given, **point}) for point in points]
     results = run_all(jobs, cores, progress)
     members = tuple(_One(*job, result) for job, result in zip(jobs, results, strict=True))
     return Run(axes, members, flows, given, cores, progress)
@@ -136,31 +135,31 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value > 0)
 
 
-def _job(flows: tuple[Any, ...], given: Mapping[str, Any]) -> Job:
+def _job(
+    flows: tuple[Any, ...],
+    /,
+    *,
+    rate_mbps: Any,
+    seed: Any,
+    buffer_bdp: Any = None,
+    buffer_pkts: Any = None,
+    **settings: Any,
+) -> Job:
     """One run, all settings of which are single values."""
-    settings = dict(given)
-    rate_mbps, buffer_bdp, buffer_pkts = (
-        settings.pop(name, None) for name in ("rate_mbps", "buffer_bdp", "buffer_pkts")
-    )
-    if (
-        not flows
-        or "flows" in settings
-        or not all(isinstance(each, Mapping) and {"cc", "rtt_s"} <= each.keys() for each in flows)
-    ):
+    are_flows = all(isinstance(each, Mapping) and {"cc", "rtt_s"} <= each.keys() for each in flows)
+    if not flows or not are_flows or "flows" in settings:
         raise InputError("simulate: it needs flows, each from flow(...)")
     if not _is_positive(rate_mbps):
         raise InputError(f"simulate: rate_mbps: must be a number above 0 (got {rate_mbps!r})")
     if buffer_bdp is not None and buffer_pkts is not None:
         raise InputError("simulate: give buffer_bdp or buffer_pkts, not both")
-    seed = settings.pop("seed")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MOST_SEED:
-        raise InputError(f"simulate: seed: must be a whole number from 0 to 2^64 - 1 (got {seed!r})")
-    rate_bps, wire_bytes = rate_mbps * BPS_PER_MBPS, settings.get("wire_bytes", WIRE_BYTES)
+    seed = digest.seed_of(seed, "simulate")
+    wire_bytes = settings.get("wire_bytes", WIRE_BYTES)
     own = {each["cc"]: Path(each["cc"]).stem for each in flows if str(each["cc"]).endswith(".py")}
     if len(set(own.values())) < len(own):
         raise InputError(f"simulate: two own algorithms have one name: {', '.join(sorted(own))}")
     values = {
-        "capacity_bps": rate_bps,
+        "capacity_bps": rate_mbps * BPS_PER_MBPS,
         "wire_bytes": wire_bytes,
         "payload_bytes": PAYLOAD_BYTES,
         "buffer_pkts": buffer_pkts,
@@ -177,7 +176,7 @@ def _job(flows: tuple[Any, ...], given: Mapping[str, Any]) -> Job:
     except (TypeError, ZeroDivisionError):
         pass  # the invalid field is named below
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
-    return Job(make_scenario(values, "simulate"), int(seed), tuple(sorted(own)))
+    return Job(make_scenario(values, "simulate"), seed, tuple(sorted(own)))
 
 
 @contextmanager
@@ -406,7 +405,7 @@ class _Measure:
         measured = getattr(_One, name)
         self.__doc__ = getattr(measured, "func", measured).__doc__
 
-    def __get__(self, run: Run | None, owner: type) -> Floats:
+    def __get__(self, run: Run | None, owner: type) -> npt.NDArray[Any]:
         if run is None:
             return self  # type: ignore[return-value]  # for help()
         if self._needs:
@@ -460,6 +459,7 @@ class Run:
     harm = _Measure("solo")
     harm_in_delay = _Measure("solo")
     harm_in_loss = _Measure("solo")
+    digest = _Measure()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -491,12 +491,6 @@ class Run:
         worlds = {"self": "self_mbps", "solo": "solo_mbps", "max_min": "max_min_mbps"}
         value = getattr(self, worlds.get(reference, "max_min_mbps"))
         return rulers.ruler(self.goodput_mbps, reference, y_self=value, x=value, m=value)
-
-    @property
-    def digest(self) -> Any:
-        """SHA-256 over all outputs of a run, as the packet lab and ``./reproduce digest`` print it; an array of text
-        for many."""
-        return np.array([one.digest for one in self.members]).reshape(self.shape)[()]
 
     @property
     def labels(self) -> list[str]:

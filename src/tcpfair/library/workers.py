@@ -50,30 +50,28 @@ def run_all(jobs: Sequence[Job], cores: int | None = None, progress: bool | None
     is_worth_it = sum(job.pkts for job in jobs) > _WORTH_PKTS
     at_once = min(len(jobs), cores or free_cores()) if is_worth_it else 1
     say = _progress(len(jobs), progress)
-    found: list[DumbbellResult | None] = [None] * len(jobs)
-    # the first one alone: it compiles what the others load
-    first = 1 if at_once > 1 and (jobs[0].own or not live.is_compiled()) else 0
-    for number in range(first):
-        found[number] = _run(jobs[number], apart=True)
+    found = []
     if at_once <= 1:
-        for number, job in enumerate(jobs):
-            found[number] = _run(job, apart=False)
-            say(number + 1)
-    else:
-        pool = ThreadPoolExecutor(at_once)  # each waits for a process
-        try:
-            waiting = {pool.submit(_run, job, True): n for n, job in enumerate(jobs) if found[n] is None}
-            for done, future in enumerate(as_completed(waiting), 1 + first):
-                found[waiting[future]] = future.result()
-                say(done)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            _Process.end_all()
-            pool.shutdown()
-            _Process.end_all()  # it was about to start
-            raise
+        for job in jobs:
+            found.append(_run(job, apart=False))
+            say(len(found))
+        return found
+    if jobs[0].own or not live.is_compiled():  # the first one alone: it compiles what the others load
+        found.append(_run(jobs[0], apart=True))
+    pool = ThreadPoolExecutor(at_once)  # each waits for a process
+    try:
+        waiting = [pool.submit(_run, job, True) for job in jobs[len(found) :]]
+        for done, future in enumerate(as_completed(waiting), 1 + len(found)):
+            future.result()  # raises the error of the run
+            say(done)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        _Process.end_all()
         pool.shutdown()
-    return [result for result in found if result is not None]
+        _Process.end_all()  # it was about to start
+        raise
+    pool.shutdown()
+    return found + [future.result() for future in waiting]
 
 
 def _run(job: Job, apart: bool) -> DumbbellResult:

@@ -23,7 +23,7 @@ def kozu(tmp_path):
         return 900 * (lead(point, run) if flow == 1 else 1) / (1 + lead(point, run))
 
     index = {"ratio": lambda *at: 1 / lead(*at)}
-    index |= {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": lambda *_: 0.8}
+    index |= {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": 0.8}
     standin.put_metrics(context, "rtt_sweep", system=index, flows={"throughput_mean": throughput})
     return context
 
@@ -55,19 +55,20 @@ def test_what_stands_beside_has_an_index_only(kozu):
 @pytest.fixture
 def transitions(kozu):
     """Two runs of 10 s: windows of 500 and 2000 packets, losses of flow 1 at 4 and 8 s with K of 5 and 6 s."""
-    runs, flows, samples, events = [], [], [], []
-    for run_id, protocol in enumerate(("CUBIC", "Proposed K")):
-        runs.append({"run_id": run_id, "capacity_bps": 1e9, "protocol": protocol, "rtt_ms": 128})
-        for flow, (rtt_s, cwnd) in enumerate(((0.002, 500.0), (0.128, 2000.0)), 1):
-            host = {"protocol": protocol, "cc": "cubic", "rtt_s": rtt_s, "access_bps": 1e9}
-            flows.append({"run_id": run_id, "flow_id": flow, **host})
-            rows = {"t_s": np.arange(1.0, 11), "delivered_bytes": 1000, "cwnd_pkts": cwnd}
-            samples.append(pd.DataFrame({"run_id": run_id, "flow_id": flow, **rows}))
-        for t_s, flow, k_s in ((4.0, 1, 5.0), (6.0, 2, 9.0), (8.0, 1, 6.0)):
-            event = {"run_id": run_id, "flow_id": flow, "t_s": t_s, "kind": "loss", "k_s": k_s, "w_max": 1.0}
-            events.append({**event, "cwnd_before": 1.0, "cwnd_after": 1.0})
-    samples = pd.concat(samples, ignore_index=True)
-    standin.put_rows(kozu, "transitions", runs, flows, samples, events=pd.DataFrame(events))
+    runs = pd.DataFrame({"run_id": [0, 1], "protocol": ["CUBIC", "Proposed K"]})
+    flows = pd.DataFrame({"flow_id": [1, 2], "rtt_s": [0.002, 0.128], "cc": "cubic", "access_bps": 1e9})
+    windows = pd.DataFrame({"flow_id": [1, 2], "cwnd_pkts": [500.0, 2000.0], "delivered_bytes": 1000})
+    samples = windows.merge(pd.DataFrame({"t_s": np.arange(1.0, 11)}), how="cross")
+    losses = pd.DataFrame({"flow_id": [1, 2, 1], "t_s": [4.0, 6.0, 8.0], "k_s": [5.0, 9.0, 6.0], "kind": "loss"})
+    losses = losses.assign(w_max=1.0, cwnd_before=1.0, cwnd_after=1.0)
+    standin.put_rows(
+        kozu,
+        "transitions",
+        runs.assign(capacity_bps=1e9, rtt_ms=128).to_dict("records"),
+        runs.merge(flows, how="cross").to_dict("records"),
+        runs[["run_id"]].merge(samples, how="cross"),
+        events=runs[["run_id"]].merge(losses, how="cross"),
+    )
     kozu.paper.experiments["transitions"].window_s.value = [0, 10]
     return kozu
 

@@ -8,7 +8,7 @@ from tests.exhibits import standin
 
 def nru_metrics(u_n_db):
     """Metrics of a pair experiment from U_n as a function of (point, run, flow)."""
-    system = {name: lambda *_: 0.0 for name in ("U_N", "U_N+", "U_N-", "S_N", "S_N_eq10")}
+    system = dict.fromkeys(("U_N", "U_N+", "U_N-", "S_N", "S_N_eq10"), 0.0)
     flows = {"U_n": u_n_db, "U_n_of_means": lambda point, run, flow: u_n_db(point, run, flow) + 0.5}
     return {"system": system, "flows": flows}
 

@@ -1,46 +1,35 @@
 """Distributions over perturbations: quantiles, the place of the print among the runs, letters."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
-RTTS_MS = [25, 50, 75, 100, 125, 150, 175, 200]
 N_RUNS = 20
-
-
-def ns2_metrics(u_plus_db, u_plus_half_db):
-    """Metrics of 14 flows: run k of each RTT has J = k/20 and so on; U_N+ as functions of (rtt_ms, run)."""
-    rows = []
-    for place, rtt_ms in enumerate(RTTS_MS):
-        for run in range(N_RUNS):
-            about = {"run_id": place * N_RUNS + run, "replicate": run, "rtt_ms": rtt_ms, "flow_protocol": ""}
-            system = {
-                "jfi_mean": (run + 1) / N_RUNS,
-                "jfi_of_means": 0.3,
-                "U_N": -5.0 - rtt_ms / 100,
-                "U_N+": u_plus_db(rtt_ms, run),
-                "U_N-": -5.0 - run,
-                "S_N": 2.0,
-                "U_N+@half_of_sum": u_plus_half_db(rtt_ms, run),
-                "U_N-@half_of_sum": -10.0 - run,
-                "S_N_sum@half_of_sum": 2.0,
-            }
-            rows += [{**about, "flow": 0, "metric": name, "value": value} for name, value in system.items()]
-            for flow, protocol in enumerate(("scalable", "lp"), 1):
-                flow_of = {**about, "flow": flow, "flow_protocol": protocol, "metric": "throughput_mean"}
-                rows.append({**flow_of, "value": 50.0 + run if protocol == "scalable" else 0.1})
-    return pd.DataFrame(rows)
 
 
 @pytest.fixture
 def bhatti2009(tmp_path):
+    """14 flows: run k of each RTT has J = k/20 and so on."""
     context = standin.context(tmp_path, "bhatti2009")
-    # by half: a flow above its expectation in 5 of 20 runs up to 100 ms and in all beyond
-    made = ns2_metrics(lambda *_: 3.0, lambda rtt_ms, run: 0.1 * run if rtt_ms > 100 or run < 5 else np.nan)
-    standin.put(context, "ns2_14", measured=made)
+
+    def by_half_db(point, run):
+        """A flow is above its expectation in 5 of 20 runs up to 100 ms and in all beyond."""
+        return 0.1 * run if point["rtt_ms"] > 100 or run < 5 else np.nan
+
+    system = {
+        "jfi_mean": lambda point, run: (run + 1) / N_RUNS,
+        "jfi_of_means": 0.3,
+        "U_N": lambda point, run: -5.0 - point["rtt_ms"] / 100,
+        "U_N+": 3.0,
+        "U_N-": lambda point, run: -5.0 - run,
+        "S_N": 2.0,
+        "U_N+@half_of_sum": by_half_db,
+        "U_N-@half_of_sum": lambda point, run: -10.0 - run,
+        "S_N_sum@half_of_sum": 2.0,
+    }
+    standin.put_metrics(context, "ns2_14", system=system, runs=N_RUNS)
     return context
 
 

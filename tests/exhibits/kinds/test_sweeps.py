@@ -20,7 +20,7 @@ def ogura(tmp_path):
     flows = {"throughput_mean": lambda point, run, flow: 30.0 + run}
     standin.put_metrics(context, "loss_sweep", system=ratio)
     standin.put_metrics(context, "sens_jitter", system=ratio)
-    standin.put_metrics(context, "friendliness", system={"throughput_sum": lambda *_: 60.0}, flows=flows)
+    standin.put_metrics(context, "friendliness", system={"throughput_sum": 60.0}, flows=flows)
     standin.put_metrics(context, "efficiency", flows={"throughput_mean": lambda point, run, flow: 8 * point["rtt_ms"]})
     return context
 
@@ -90,7 +90,7 @@ def places_px(lines):
 def pairs(tmp_path):
     """All protocols with the same index: their lines coincide."""
     context = standin.context(tmp_path, "bhatti2009")
-    jfi = {name: lambda *_: 0.9 for name in ("jfi_mean", "jfi_of_means")}
+    jfi = dict.fromkeys(("jfi_mean", "jfi_of_means"), 0.9)
     standin.put_metrics(context, "pair_ccid2_first", system=jfi)
     return standin.drawn(context, "bhatti2009.fig8").output
 
@@ -119,7 +119,7 @@ def test_printed_cells_are_drawn_hollow_in_the_colour_of_their_line(pairs):
 
 def test_runs_too_short_to_measure_leave_an_empty_figure(tmp_path):
     context = standin.context(tmp_path, "ogura")
-    standin.put_metrics(context, "loss_sweep", system={"ratio": lambda *_: np.nan})
+    standin.put_metrics(context, "loss_sweep", system={"ratio": np.nan})
     drawn = standin.drawn(context, "ogura.fig8")
     assert drawn.n_runs == 0
     assert drawn.numbers["value"].isna().all()

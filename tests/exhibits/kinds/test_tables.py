@@ -16,10 +16,10 @@ def bhatti(tmp_path):
     context = standin.context(tmp_path, "bhatti2009")
     jfi = {
         "jfi_mean": lambda point, run: BIC_25[run],
-        "jfi_of_means": lambda *_: 0.99,
-        "jfi_mean_received": lambda *_: 0.9,
+        "jfi_of_means": 0.99,
+        "jfi_mean_received": 0.9,
     }
-    flows = {"throughput_mean": lambda point, run, flow: 15.0 * flow, "received_mean": lambda *_: 1.0}
+    flows = {"throughput_mean": lambda point, run, flow: 15.0 * flow, "received_mean": 1.0}
     for experiment in ("self", "pair_ccid2_first"):
         standin.put_metrics(context, experiment, system=jfi, flows=flows)
     return context

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
+from tcpfair.exhibits.kinds.tables import printed_bounds
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
@@ -78,7 +79,7 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
         ax.plot(rtt_ms, ends, ls="", marker="_", ms=9, color=style.GREY)
     ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
     labels = _labels(experiment, protocol)
-    for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), _APART), strict=True):
+    for flow, label, lane in zip(flows, labels, style.lanes(len(labels), _APART), strict=True):
         look = {**style.look(label)._asdict(), "ls": "", "zorder": 3, "transform": style.aside(ax, lane)}
         ax.plot(rtt_ms, flows[flow], **look, label=f"{label} (flow {flow})")
         style.counted(ax, rtt_ms, flows[flow])
@@ -88,8 +89,7 @@ def _draw_printed(
     ax: Axes, context: Context, experiment: Experiment, protocol: str, printed: str, means: PrintedMeans | None
 ) -> None:
     if printed:
-        plus, minus = (context.printed(printed, metric) for metric in ("U_N+", "U_N-"))
-        bars = plus.merge(minus, on=KEY, suffixes=("_plus", "_minus")).query("protocol == @protocol")
+        bars = printed_bounds(context, printed).query("protocol == @protocol")
         drawn = {"color": style.GREY, "lw": 0.9, "ls": ":", "transform": style.aside(ax, _PRINT_ASIDE)}
         ax.vlines(bars["rtt_ms"], bars["value_minus"], bars["value_plus"], **drawn)
         for end, text in (("value_minus", None), ("value_plus", "printed bar")):

@@ -203,28 +203,25 @@ def _groups(
     series: Mapping[str, Sequence[Mapping[str, str]]],
     handles: Sequence[Line2D] = (),
 ) -> Drawn:
-    """A bar for each of ``series`` in each group, selected by values of the key; ``handles`` are for further lines."""
+    """A bar for each of ``series`` in each group, selected by values of the key; ``handles`` are for further lines.
+
+    A marker instead if the axis does not start from 0, because the length of a cut bar is meaningless.
+    """
     colors = dict(zip(series, style.shades(len(series)), strict=True))
+    width, error = 0.8 / len(series), {"elinewidth": 0.8, "ecolor": style.BLACK, "capsize": 1.5}
     for panel, ax in zip(panels, axes, strict=True):
         cells = numbers.of(panel.metric, item=panel.title)
-        for lane, (label, wheres) in enumerate(series.items()):
-            for x, where in enumerate(wheres):
-                from_0 = not panel.y_axis.limits or panel.y_axis.limits[0] == 0
-                _draw_bar(ax, selected(cells, where), x, lane, len(series), colors[label], from_0)
+        from_0 = not panel.y_axis.limits or panel.y_axis.limits[0] == 0
+        for lane, (label, wheres) in zip(style.lanes(len(series), width), series.items(), strict=True):
+            bars = joined(selected(cells, where).assign(at=x + lane) for x, where in enumerate(wheres))
+            places, color = (bars["at"], bars["value"]), colors[label]
+            if from_0:
+                ax.bar(*places, 0.92 * width, color=color, yerr=bars["sd"], error_kw=error)
+            else:
+                ax.errorbar(*places, bars["sd"], ls="", marker="s", ms=6, color=color, **error)
         ax.set_xticks(range(len(groups)), groups)
         ax.grid(visible=False, axis="x")
         panel.y_axis.dress_y(ax)
     style.letter_panels(axes, [panel.title for panel in panels])
     style.legend_above(figure, [*(Patch(color=color, label=label) for label, color in colors.items()), *handles])
     return Drawn(figure, note=_BARS_NOTE)
-
-
-def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str, from_0: bool) -> None:
-    """A bar; a marker if the axis does not start from 0, because the length of a cut bar is meaningless."""
-    width, error = 0.8 / lanes, {"elinewidth": 0.8, "ecolor": style.BLACK}
-    for row in cells.itertuples():
-        at = x + (lane - (lanes - 1) / 2) * width
-        if from_0:
-            ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
-        else:
-            ax.errorbar(at, row.value, row.sd, marker="s", ms=6, color=color, capsize=1.5, **error)

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
-from tcpfair.exhibits.kinds.tables import DASH, above_printed, marked, number_text
+from tcpfair.exhibits.kinds.tables import DASH, above_printed, marked, number_text, printed_bounds
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
 from tcpfair.papers.papers import Exhibit, Experiment
@@ -96,8 +96,7 @@ def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
 
 def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
     """Letters of the published tuples by RTT."""
-    plus, minus = (context.printed(exhibit_id, name) for name in ("U_N+", "U_N-"))
-    both = plus.merge(minus, on="rtt_ms", suffixes=("_plus", "_minus"))
+    both = printed_bounds(context, exhibit_id)
     return dict(zip(both["rtt_ms"], case_letter(both["value_plus"], both["value_minus"]).tolist(), strict=True))
 
 
@@ -151,11 +150,9 @@ def perturbed_panels(
     """Panels of metrics of the system over the RTT, with the published values and their percentiles."""
     metrics = context.metrics(exhibit.experiments[0])
     metrics = metrics[metrics["flow"] == SYSTEM]
-    figure, axes = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
-    style.letter_panels(axes[0], [panel.title for panel in panels])
-    for ax in axes[0]:  # above the percentiles
-        ax.set_title(ax.get_title(loc="left"), loc="left", pad=16)
-    for ax, panel in zip(axes[0], panels, strict=True):
+    figure, [axes] = style.new_figure(1, len(panels), style.PAGE_IN, 4.2)
+    style.letter_panels(axes, [panel.title for panel in panels], pad=16)  # above the percentiles
+    for ax, panel in zip(axes, panels, strict=True):
         for band in panel.bands:
             cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)

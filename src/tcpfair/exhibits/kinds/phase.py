@@ -57,15 +57,17 @@ def phase_panels(
     """
     points = points_but_rtt(experiment)
     rows, columns = len(points), len(labels) + 1
-    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
-    axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
+    shared = {"sharex": "col", "sharey": "row", "width_ratios": [1] * (columns - 1) + [_BOX_SHARE]}
+    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, **shared)
     cells = iter(numbers.of(metric).to_dict("records"))
     for row, point in zip(axes, points, strict=True):
         color = style.look(point["protocol"]).color
         line = printed_line(context, exhibit.options.get("printed"), point["protocol"])
         for place, (name, label) in enumerate(zip(exhibit.experiments, labels, strict=True)):
             runs, cell = phase_runs(context.metrics(name), exhibit.options, point), next(cells)
-            _draw_over_rtt(row[place], runs, color)
+            medians = runs.groupby(level=X).median()
+            row[place].plot(medians.index, medians, color=color, lw=0.9, alpha=0.7)
+            row[place].scatter(runs.index.get_level_values(X), runs, s=6, color=color, alpha=0.6, lw=0)
             _draw_box(row[-1], runs, place, color)
             title = ", ".join(value_text(*part) for part in point.items())
             row[place].set_title(f"{title}: {label}\n{_in_numbers(cell)}", loc="left", fontsize=7.5)
@@ -90,17 +92,9 @@ def _in_numbers(cell: dict) -> str:
     return f"{low}–{high} %: {cell['low']:.2g} to {cell['high']:.2g}{share}"
 
 
-def _draw_over_rtt(ax: Axes, runs: pd.Series, color: str) -> None:
-    medians = runs.groupby(level=X).median()
-    ax.plot(medians.index, medians, color=color, lw=0.9, alpha=0.7)
-    ax.scatter(runs.index.get_level_values(X), runs, s=6, color=color, alpha=0.6, lw=0)
-
-
 def _draw_box(ax: Axes, runs: pd.Series, place: int, color: str) -> None:
     """All runs in the order of the RTT from left to right, and the box of their quartiles."""
     ax.scatter(np.linspace(place - _STRIP, place + _STRIP, len(runs)), runs, s=4, color=color, alpha=0.35, lw=0)
-    lines = {
-        part: {"color": style.BLACK, "lw": 0.9} for part in ("boxprops", "whiskerprops", "capprops", "medianprops")
-    }
+    lines = {f"{part}props": {"color": style.BLACK, "lw": 0.9} for part in ("box", "whisker", "cap", "median")}
     percent = tuple(100 * level for level in LEVELS)
     ax.boxplot(runs.dropna(), positions=[place], widths=2 * _STRIP, whis=percent, showfliers=False, **lines)

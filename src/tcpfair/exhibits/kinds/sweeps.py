@@ -19,7 +19,7 @@ from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S
 from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.columns import Column, Numbers, joined, quantiles_over_runs
+from tcpfair.verdicts.columns import Column, Numbers, filled, quantiles_over_runs, selected
 from tcpfair.verdicts.computed import TUNED
 from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, values_of
 
@@ -203,16 +203,14 @@ def _printed_points(
     context: Context, exhibit: Exhibit, metric: str, x: str, table: str, experiment: Experiment
 ) -> pd.DataFrame:
     """Published cells of the plotted table, and means from the text, at every x of their cells."""
-    points = [pd.DataFrame(columns=["protocol", x, "value"])]
-    if table:
-        points.append(context.printed(table, metric))
+    points = [context.printed(table, metric)] if table else []
     for number in cells(context.paper, context.layout).query("quotes == @exhibit.id").to_dict("records"):
         cell = number["cell"]
         if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == metric:
             at = cell.where.get(x, values_of(experiment, x))
             stated = {"protocol": cell.where["protocol"], x: np.ravel(at), "value": float(number["value"])}
             points.append(pd.DataFrame(stated))
-    return joined(frame for frame in points if len(frame)) if len(points) > 1 else points[0]
+    return filled(points, pd.DataFrame(columns=["protocol", x, "value"]))
 
 
 # --- Throughput of each flow -------------------------------------------------------------------------------------
@@ -365,8 +363,13 @@ def sensitivity_lines(
                 here = used is not None and used.value == value
                 label = value_text(variable, value) + " (used above)" * here
                 draw_line(ax, chosen, x, look, label, lane, lw=2.0 if here else 1.1)
-            for each in protocols if together else [protocol]:
-                _draw_printed_row(ax, context, measure, each, x, lanes[-1] + _APART_FROM_PRINT)
+            if measure.printed:
+                where = {"protocol": protocols if together else protocol} | (
+                    {"flow": measure.flow} if measure.flow else {}
+                )
+                marks = selected(context.printed(measure.printed, measure.metric), where)
+                points = lanes[-1] + _APART_FROM_PRINT
+                style.draw_printed(ax, marks[x], marks["value"], style.Look(style.GREY, "o"), points=points)
     for ax, protocol in zip(axes[0], panels, strict=True):
         ax.set_title(protocol or "")
     for ax in figure.axes:
@@ -376,12 +379,3 @@ def sensitivity_lines(
         axes[0][0].add_line(style.printed_handle())
     style.legend_above(figure, axes[0][0].get_legend_handles_labels()[0])
     return Drawn(figure, note=band_text(column.centre, "bar"))
-
-
-def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str, points: float) -> None:
-    if not measure.printed:
-        return
-    cells = context.printed(measure.printed, measure.metric).query("protocol == @protocol")
-    if measure.flow != SYSTEM:
-        cells = cells.query("flow == @measure.flow")
-    style.draw_printed(ax, cells[x], cells["value"], style.Look(style.GREY, "o"), points=points)

@@ -47,6 +47,12 @@ def marked(text: str, agrees: bool) -> str:
     return text if agrees else f'<span class="off">{text} ✗</span>'
 
 
+def printed_bounds(context: Context, exhibit_id: str) -> pd.DataFrame:
+    """Published U_N+ and U_N-: the parts of their keys, and value_plus and value_minus."""
+    plus, minus = (context.printed(exhibit_id, metric) for metric in ("U_N+", "U_N-"))
+    return plus.merge(minus, on=list(plus.columns.drop("value")), suffixes=("_plus", "_minus"))
+
+
 @drawing(table=True)
 def cell_table(
     context: Context,

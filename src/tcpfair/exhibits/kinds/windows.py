@@ -182,7 +182,8 @@ def window_path(link: AimdLink, protocol: str, rtt_min_s: float, losses: int) ->
 
     ``protocol`` is Reno, Libra, Alpha or Proposal; k and k' stay those of Model I. Columns t_s and cwnd_pkts.
     """
-    full_pkts = link.bdp_pkts(rtt_min_s) + link.S
+    reference_s, full_pkts = link.reference_rtt_s, link.bdp_pkts(rtt_min_s) + link.S
+    k_per_s2, k_per_s = aimd.libra_k_per_s2(reference_s), aimd.alpha_k_per_s(reference_s)
     t_s, cwnd_pkts = 0.0, (link.B - link.R) * rtt_min_s
     path = []
     while True:
@@ -192,24 +193,17 @@ def window_path(link: AimdLink, protocol: str, rtt_min_s: float, losses: int) ->
             losses -= 1
             if losses == 0:
                 return pd.DataFrame(path, columns=["t_s", "cwnd_pkts"])
-            cwnd_pkts = _after_loss_pkts(protocol, cwnd_pkts, rtt_min_s, rtt_s)
+            if protocol == "Proposal":
+                cwnd_pkts = float(aimd.westwood_decrease_pkts(cwnd_pkts, rtt_min_s, rtt_s))
+            else:
+                cwnd_pkts = aimd.halving_decrease_pkts(cwnd_pkts)
             path.append((t_s, cwnd_pkts))
         t_s += rtt_s
-        cwnd_pkts = min(cwnd_pkts + _increment_pkts(link, protocol, rtt_s, rtt_min_s), full_pkts)
-
-
-def _increment_pkts(link: AimdLink, protocol: str, rtt_s: float, rtt_min_s: float) -> float:
-    reference_s = link.reference_rtt_s
-    if protocol != "Proposal":
-        return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)
-    k_per_s2, k_per_s = aimd.libra_k_per_s2(reference_s), aimd.alpha_k_per_s(reference_s)
-    return float(aimd.proposal_increment_pkts(rtt_s, rtt_min_s, k_per_s2, k_per_s))
-
-
-def _after_loss_pkts(protocol: str, cwnd_pkts: float, rtt_min_s: float, rtt_s: float) -> float:
-    if protocol == "Proposal":
-        return float(aimd.westwood_decrease_pkts(cwnd_pkts, rtt_min_s, rtt_s))
-    return aimd.halving_decrease_pkts(cwnd_pkts)
+        if protocol == "Proposal":
+            gain_pkts = float(aimd.proposal_increment_pkts(rtt_s, rtt_min_s, k_per_s2, k_per_s))
+        else:
+            gain_pkts = aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)
+        cwnd_pkts = min(cwnd_pkts + gain_pkts, full_pkts)
 
 
 def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> None:

@@ -87,7 +87,7 @@ def beside(recording: Recording) -> Drawn:
     values = {measure.metric: value, "rtt_ms": long_s * MS_PER_S, "shorter_rtt_ms": short_s * MS_PER_S}
     for row in nearest.drop_duplicates("protocol").itertuples():
         values[f"{figure_of.paper}_{row.protocol}"] = row.mean
-    return Drawn(figure, metric_numbers(recording, values), 1, of_paper)
+    return Drawn(figure, metric_numbers(recording, values), data=of_paper)
 
 
 def _measured(recording: Recording, like: str) -> float:

@@ -94,11 +94,10 @@ class Raw(Board):
     absence = NotInTraceError
 
     def __init__(
-        self, layout: Layout, recordings: Sequence[Recording], only: Sequence[str] = (), keep: bool | str = False
+        self, layout: Layout, recordings: Sequence[Recording], only: str | Sequence[str], keep: bool | str
     ) -> None:
-        super().__init__(layout, keep)
+        super().__init__(layout, only, keep)
         self.recordings = recordings
-        self.only = frozenset(only)
 
     def show(self, name: str) -> pd.DataFrame:
         """Draw one exhibit of every recording and display it; with `keep` write its files and its record.
@@ -123,7 +122,7 @@ def _draw(recording: Recording, name: str, exhibit_id: str) -> Drawn:
     """The exhibit of a recording; its numbers are those of one run."""
     drawn = EXHIBITS[name].draw(recording)
     data = drawn.numbers if drawn.data is None else drawn.data
-    return replace(drawn, data=data, numbers=drawn.numbers.assign(exhibit=exhibit_id, n_runs=1))
+    return replace(drawn, data=data, numbers=drawn.numbers.assign(exhibit=exhibit_id, n_runs=1), n_runs=1)
 
 
 def open_raw(
@@ -143,4 +142,4 @@ def open_raw(
     settings = load_raw(layout.config / "raw.yaml")
     paths = [Path(each) for each in recordings_in(trace)] or settings.examples
     recordings = [Recording(absolute(path), settings, run) for path in paths]
-    return Raw(layout, recordings, [only] if isinstance(only, str) and only else list(only), keep)
+    return Raw(layout, recordings, only, keep)

@@ -32,7 +32,7 @@ from tcpfair.metrics.epochs import LOSS_KINDS
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs.recorded import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
-from tcpfair.verdicts.columns import joined, no_numbers
+from tcpfair.verdicts.columns import joined
 
 _MARKED_POINTS = 20  # lines with fewer points have markers: a single point would be invisible
 
@@ -59,7 +59,7 @@ def about(recording: Recording) -> Drawn:
         items[f"flow {flow.flow_id}"] = f"{flow.protocol} from {flow.start_s:g} s{rtt}"
     data = pd.DataFrame([(item, str(text)) for item, text in items.items() if text], columns=["item", "value"])
     cells = data.set_index("item").rename_axis(None).map(escape).rename(columns={"value": ""})
-    return Drawn(Table(cells), no_numbers(), 1, data)
+    return Drawn(Table(cells), data=data)
 
 
 def goodput(recording: Recording) -> Drawn:
@@ -82,7 +82,7 @@ def goodput(recording: Recording) -> Drawn:
     values = {"throughput_mean": recording.means_mbps, "throughput_sum": recording.sum_mbps}
     if known:
         values["utilisation"] = recording.sum_mbps / ceiling_mbps
-    return Drawn(figure, metric_numbers(recording, values), 1, flow_rows(recording, "goodput_mbps", r))
+    return Drawn(figure, metric_numbers(recording, values), data=flow_rows(recording, "goodput_mbps", r))
 
 
 def cwnd(recording: Recording) -> Drawn:
@@ -107,7 +107,7 @@ def cwnd(recording: Recording) -> Drawn:
     names = {"cwnd_before": "cwnd_pkts", "cwnd_after": "ssthresh_pkts"}
     columns = ["kind", "flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts"]
     data = joined(table[columns] for table in (recorded.polls.assign(kind="poll"), losses.rename(columns=names)))
-    return Drawn(figure, metric_numbers(recording, values), 1, data)
+    return Drawn(figure, metric_numbers(recording, values), data=data)
 
 
 def rtt(recording: Recording) -> Drawn:
@@ -127,7 +127,7 @@ def rtt(recording: Recording) -> Drawn:
     finish_time_axis(ax, recording)
     of_flows = known.groupby("flow_id")["srtt_s"].agg(["mean", "max"]).reindex(list(recording.labels)) * MS_PER_S
     values = {"rtt_mean_ms": of_flows["mean"], "rtt_max_ms": of_flows["max"]}
-    return Drawn(figure, metric_numbers(recording, values), 1, known[["flow_id", "t_s", "srtt_s"]])
+    return Drawn(figure, metric_numbers(recording, values), data=known[["flow_id", "t_s", "srtt_s"]])
 
 
 # --- Fairness ----------------------------------------------------------------------------------------------------
@@ -167,8 +167,7 @@ def jfi(recording: Recording) -> Drawn:
         ax.hlines(value, *counted.window_s, color=color, ls="--", lw=1, label=f"{name}: {value:.4f}")
     ax.set(ylabel="Jain's fairness index", ylim=(min(0.9, np.nanmin(j) - 0.02), 1.01))
     finish_time_axis(ax, recording)
-    numbers = metric_numbers(recording, values) if values else no_numbers()
-    return Drawn(figure, numbers, 1, pd.DataFrame({"t_s": t_s, "jfi": j}))
+    return Drawn(figure, metric_numbers(recording, values), data=pd.DataFrame({"t_s": t_s, "jfi": j}))
 
 
 def nru(recording: Recording) -> Drawn:
@@ -200,7 +199,7 @@ def nru(recording: Recording) -> Drawn:
     ax.set_ylabel(OVER_TIME["nru"].label)
     finish_time_axis(ax, recording)
     data = flow_rows(recording, "u_db", u_db)
-    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
+    return Drawn(figure, metric_numbers(recording, values), data=data[np.tile(together, len(u_db))])
 
 
 def _nru_tuple(recording: Recording, own_weights: Floats) -> tuple[dict[str, Any], str]:
@@ -247,7 +246,7 @@ def steadiness(recording: Recording) -> Drawn:
     stability, time_s = [*values["S_n"], values["S_N_eq10"]], [*values["T_U"], values["T_U_all"]]
     data = pd.DataFrame({"stability S": stability, "time to convergence (s)": time_s}, index=names)
     cells = data.map(lambda value: "never" if np.isnan(value) else f"{value:.3g}")
-    return Drawn(Table(cells), metric_numbers(recording, values), 1, data.rename_axis("flow").reset_index())
+    return Drawn(Table(cells), metric_numbers(recording, values), data=data.rename_axis("flow").reset_index())
 
 
 def nru_weights(recording: Recording) -> Floats:

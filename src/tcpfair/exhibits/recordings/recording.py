@@ -29,7 +29,7 @@ from tcpfair.runs.recorded import open_recorded
 from tcpfair.runs.sidecar import Said, is_trace, trace_place
 from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE
-from tcpfair.verdicts.columns import joined, single
+from tcpfair.verdicts.columns import filled, joined, no_numbers, single
 
 NOT_COUNTED = "#EFEFEF"
 _COUNTERS = ("delivered_bytes", "received_bytes")
@@ -264,7 +264,7 @@ def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequ
     for metric, value in values.items():
         of_flows = zip(recording.labels, value, strict=True) if np.ndim(value) else [("all", value)]
         rows += [single("", metric, each, flow=flow).rows for flow, each in of_flows]
-    return joined(rows)
+    return filled(rows, no_numbers())
 
 
 def absolute(path: str | Path) -> Path:

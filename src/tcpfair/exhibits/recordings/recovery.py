@@ -14,7 +14,7 @@ from tcpfair.exhibits.recordings.recording import (
     finish_panels,
     window_panels,
 )
-from tcpfair.verdicts.columns import joined, no_numbers, single
+from tcpfair.verdicts.columns import joined, single
 
 _NOTE_SHARE = 0.06  # of the time axis, about the width of a note
 
@@ -43,7 +43,7 @@ def recovery(recording: Recording) -> Drawn:
     shown = curves if len(curves) else recorded.polls
     finish_panels(panels, recording, 1.35 * shown["cwnd_pkts"].max())  # the peak of slow start may stand out
     data = joined([recorded.polls.assign(kind="poll"), curves.assign(kind="formula")])
-    return Drawn(figure, no_numbers(), 1, data[["kind", "flow_id", "epoch", "t_s", "cwnd_pkts"]])
+    return Drawn(figure, data=data[["kind", "flow_id", "epoch", "t_s", "cwnd_pkts"]])
 
 
 def _note_times(ax: Axes, checks: pd.DataFrame) -> None:
@@ -71,4 +71,4 @@ def recovery_table(recording: Recording) -> Drawn:
     numbers = [
         single("", row.quantity, row.measured, epoch=row.epoch, flow=row.flow).rows for row in checks.itertuples()
     ]
-    return Drawn(Table(cells), joined(numbers), 1, checks)
+    return Drawn(Table(cells), joined(numbers), data=checks)
