@@ -10,7 +10,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure
 from tcpfair.sources import engine, guest
-from tcpfair.validation import papers
+from tcpfair.validation import campaign, papers
 from tcpfair.validation.papers import AS_KERNEL, SCALED
 from tcpfair.validation.scenarios import ENGINE
 
@@ -160,7 +160,8 @@ def test_shipped_runs_are_taken_again_only_where_the_same_code_and_kernel_made_t
     fake = SimpleNamespace(
         simulate_runs=engine.simulate_runs, source_hash=lambda: made_by["code"], tool_version=lambda: made_by["tool"]
     )
-    monkeypatch.setattr(papers, "simulator", lambda backend: fake)
+    for module in (papers, campaign):
+        monkeypatch.setattr(module, "simulator", lambda backend: fake)
     of = {"bhatti2009": tiny(layout)}
     parts = papers.guest_parts(layout, of)
     assert papers.shipped(layout)[0].empty

@@ -45,7 +45,10 @@ def simulate(
 
 
 def simulator(backend: str) -> ModuleType:
-    """The module of a simulator: `simulate_runs` and, for `OTHERS`, `estimate_s`. Raises InputError for an unknown name."""
+    """The module of a simulator: `simulate_runs` and, for `OTHERS`, `estimate_s`, `tool_version` and `source_hash`.
+
+    Raises InputError for an unknown name.
+    """
     if backend == "engine":
         return engine
     if backend not in OTHERS:

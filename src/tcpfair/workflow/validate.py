@@ -108,7 +108,7 @@ def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) ->
     selection = whole(config, tool)
     plans = papers.plans(layout) if tool == GUEST else {}
     chosen = chosen_experiments(config, selection, tool, experiments, plans)
-    origin = campaign.provenance(config, tool)
+    origin = campaign.provenance(tool)
     parts = campaign.parts(layout, config, kind, tool, [name for name in chosen if name not in plans])
     names = dict.fromkeys(part.experiment for part in parts)
     right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in names}
@@ -118,8 +118,9 @@ def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) ->
             own = runs[runs["replicate"].isin([spec.replicate for spec in part.specs])]
             if len(own) == len(part.specs):
                 part.keep(own, curves if 0 in own["replicate"].to_numpy() else curves.iloc[:0])
-    of_papers = papers.guest_parts(layout, plans) if plans else []
-    papers.restore(layout, of_papers)
+    of_papers = papers.guest_parts(layout, plans)
+    if of_papers:
+        papers.restore(layout, of_papers)
     parts += [part for part in of_papers if part.experiment in chosen]
     n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")

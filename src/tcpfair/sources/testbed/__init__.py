@@ -97,8 +97,6 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
 
 def gathered(made: list[Trace], provenance: dict) -> Trace:
     """Runs as one trace."""
-    if not made:
-        return Trace(**{name: empty(name) for name in TABLES}, provenance=provenance)
     whole = {name: pd.concat([getattr(each, name) for each in made], ignore_index=True) for name in TABLES}
     return Trace(**whole, provenance=provenance)
 
