@@ -151,6 +151,6 @@ def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) 
     )
 
 
-def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
     """The rows of some tables; without any, an empty table with ``columns``."""
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

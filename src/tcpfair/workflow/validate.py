@@ -14,7 +14,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files import costs
-from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import outputs, shards
@@ -216,13 +215,7 @@ def try_random(layout: Layout, seed: int, count: int) -> bool:
         sides = (pd.concat(side, ignore_index=True) for side in zip(*runs, strict=True))
         tables.append(chance.flows(config, name, "ns2", *sides))
     verdicts = pd.DataFrame(rows, columns=chance.DUMBBELL_COLUMNS)
-    flows = pd.concat(tables, ignore_index=True)
-    for file, table in (
-        ("drawn.csv", page.drawn_settings(config)),
-        ("flows.csv", agreement.rounded(flows)),
-        ("dumbbells.csv", agreement.rounded(verdicts)),
-    ):
-        write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
+    page.write_tables(place, page.drawn_tables(config, pd.concat(tables, ignore_index=True), verdicts))
     for name, own in [*verdicts.groupby("experiment", sort=False), ("all", verdicts)]:
         say(f"verdict    {name}: {chance.verdict_counts(own)}, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
