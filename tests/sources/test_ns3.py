@@ -192,19 +192,7 @@ def test_the_script_needs_nothing_of_this_project():
 RTT_S, BUFFER_PKTS, STOP_S, SIZE_PKTS, LOSS_RATE = 0.05, 50, 6.0, 3000, 0.01
 RENO = {"rtt_s": RTT_S, "initial_ssthresh_pkts": 50, "byte_counting": True}
 LOSSY = {"rtt_s": RTT_S, "access_bps": 1e8, "access_jitter_s": 1e-4}
-# one plausible value for every parameter that is passed on
-PASSED_ON = {
-    "bic": {"beta": 0.2, "fast_convergence": 1, "bic_S_max": 16, "low_window": 14, "smooth_part": 20, "B": 4},
-    "cubic": {"beta": 0.2, "fast_convergence": 0, "C": 0.4, "tcp_friendly": 0},
-    "htcp": {"beta_min": 0.5, "delta_L_s": 1},
-    "hybla": {"rtt0_s": 0.025},
-    "illinois": dict(alpha_min=0.3, alpha_max=10, beta_min=0.125, beta_max=0.5, win_thresh=15, theta=5),
-    "scalable": {"ai_cnt": 50, "beta": 0.125},
-    "vegas": {"alpha": 2, "beta": 4, "gamma": 1},
-    "veno": {"beta": 3},
-    "yeah": dict(alpha=80, gamma=1, delta=0.125, epsilon=0.5, phi=8, rho=16, zeta=50, stcp_acks=100),
-}
-EVERY_MODEL = [{"rtt_s": RTT_S, "cc": cc, "params": PASSED_ON.get(cc, {})} for cc in ns3.MODELS]
+EVERY_MODEL = [{"rtt_s": RTT_S, "cc": cc} for cc in ns3.MODELS]  # with every attribute that has a counterpart
 
 
 def recorded(*flows, **settings):
@@ -228,10 +216,7 @@ SCENARIOS = {
     ),
     "jitter": (recorded({"rtt_s": 0.1, "rwnd_pkts": 1}, jitter_s=0.02, duration_s=40), 1),
     "host jitter": (
-        recorded(
-            {"rtt_s": 0.1, "rwnd_pkts": 1, "access_bps": 1e12, "access_jitter_s": 0.02},
-            duration_s=40,
-        ),
+        recorded({"rtt_s": 0.1, "rwnd_pkts": 1, "access_bps": 1e12, "access_jitter_s": 0.02}, duration_s=40),
         1,
     ),
     "window": (recorded({"rtt_s": 0.1, "rwnd_pkts": 20, "recovery": "newreno"}, duration_s=10), 1),
@@ -265,9 +250,6 @@ def test_a_trace_of_ns3_has_the_schema(traces, tmp_path):
 
 
 def test_every_algorithm_and_parameter_is_one_of_ns3s(traces):
-    assert {cc: set(params) for cc, params in PASSED_ON.items()} == {
-        cc: set(params) for cc, (_, params) in ns3.MODELS.items() if params
-    }
     delivered = traces["every model"]["samples"].groupby("flow_id")["delivered_bytes"].sum()
     assert len(delivered) == len(ns3.MODELS) and (delivered > 0).all()
 

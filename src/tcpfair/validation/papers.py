@@ -34,7 +34,6 @@ from tcpfair.validation.shipped import folder
 
 KIND = "papers"  # of parts
 SCALED, AS_KERNEL = "scaled", "as_kernel"  # readings of a plan
-READINGS = (SCALED, AS_KERNEL)
 _WEIGHTED = ("nru", "stability", "convergence")  # groups of measures that need NRU weights
 _BYTES = ["delivered_bytes", "received_bytes"]
 _COLUMNS = ["key", "flow_id", "t_s", *_BYTES]
@@ -197,7 +196,7 @@ def engine_parts(layout: Layout, of: Mapping[str, Scaled]) -> list[Part]:
         _part(layout, ENGINE, paper, f"{name}_{reading}", scaled.specs(reading, name))
         for paper, scaled in of.items()
         for name in scaled.plan.experiments
-        for reading in READINGS
+        for reading in scaled.readings
     ]
 
 
