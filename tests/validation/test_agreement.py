@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import Value
 from tcpfair.validation import agreement
-from tcpfair.validation.agreement import BEYOND, EXPLAINED, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN
+from tcpfair.validation.agreement import BEYOND, EXPLAINED, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHDRAWN, WITHIN
 from tcpfair.validation.scenarios import load
 from tests.validation.fake_simulators import make_checkout
 
@@ -100,6 +101,14 @@ def test_a_share_that_hardly_varies_has_to_agree_more_closely(config):
     assert (noisy["bar"], noisy["verdict"]) == (0.05, WITHIN)
     assert share((0.5, 0.7), (0.6, 0.8))["verdict"] == UNDECIDED
     assert share((0.5,), (0.6,))["bar"] == 0.05  # no spread is known
+
+
+def test_an_undecided_row_is_withdrawn_where_the_configuration_states_it(config):
+    withdraw = {"withdraw_undecided": Value(value=True, source="x")}
+    sides = of_one([600.0, 640.0, 560.0]), of_one([630.0, 590.0, 660.0])
+    assert compared(config, *sides)["mean_cwnd"]["verdict"] == UNDECIDED
+    config = config.model_copy(update={"analysis": config.analysis | withdraw})
+    assert compared(config, *sides)["mean_cwnd"]["verdict"] == WITHDRAWN
 
 
 def test_what_has_no_bar_has_no_verdict_and_what_nobody_has_has_no_value(config):
