@@ -161,7 +161,7 @@ def test_a_field_and_no_phrase_decides_whether_a_line_is_a_reason(config, tmp_pa
         "  share/fast/*: {unexplained: of two flows}\n"
         "  share/fast/two: 'the last line that fits counts'\n"
     )
-    rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), agreement.load_explanations(path, config))
+    rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), agreement.load_explanations(path, config, {}))
     assert rows["outcome"].tolist() == [EXPLAINED, UNEXPLAINED, EXPLAINED]
     assert rows["explanation"].tolist()[1:] == ["11.0 and 10.2 packets", "the last line that fits counts"]
 
@@ -182,7 +182,7 @@ def test_a_line_for_no_row_is_refused(config, tmp_path, text, words):
     path = tmp_path / "explanations.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=words):
-        agreement.load_explanations(path, config)
+        agreement.load_explanations(path, config, {})
 
 
 # --- the quick check --------------------------------------------------------------------------------------------------

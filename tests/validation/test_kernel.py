@@ -135,7 +135,7 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
         TESTBED: {"share/reno/far": ("explained", "far away")}
     }
     with pytest.raises(InputError, match="simulator 'testbed' is unknown; known are ns2, ns3"):
-        agreement.load_explanations(path, config)
+        agreement.load_explanations(path, config, {})
 
 
 def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):

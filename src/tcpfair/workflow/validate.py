@@ -176,8 +176,9 @@ def check_quickly(layout: Layout, tool: str, experiments: Sequence[str], how: Ho
                 for backend, parts in of.items()
             }
             rows = agreement.compare(config, name, tool, own[ENGINE], own[tool], selection.window(config, name))
-            for line in table_lines(rows):
-                say(line)
+            for row in rows.to_dict("records"):
+                other = f"{TITLES[tool]} {row['tool_mean']:>10.4g}"
+                say(f"{agreement.row_name(row):<34} engine {row['engine_mean']:>10.4g}   {other}")
             found += agreement.far_off(config, rows)
     finally:
         shutil.rmtree(campaign.store_of(layout) / QUICK, ignore_errors=True)
@@ -236,12 +237,3 @@ def _more_and_more(
             found[side] = pd.concat([found[side], more.kept().runs], ignore_index=True)
         yield upto, *found
         before = upto
-
-
-def table_lines(rows: pd.DataFrame) -> Iterator[str]:
-    """The rows as lines of text: the quantity, the engine, the other simulator."""
-    for row in rows.to_dict("records"):
-        yield (
-            f"{agreement.row_name(row):<34} engine {row['engine_mean']:>10.4g}   "
-            f"{TITLES[row['tool']]} {row['tool_mean']:>10.4g}"
-        )

@@ -180,7 +180,7 @@ def setup_of(scenario: Scenario) -> Setup:
     return make_setup({**values, "buffer_bytes": limit_bytes, "interval_s": scenario.sample_s}, "scenario")
 
 
-def kernel_cc(flow: Flow, where: str = "flow") -> str:
+def kernel_cc(flow: Flow, where: str) -> str:
     """The kernel's congestion control for a flow's algorithm. Raises InputError if it has none."""
     if flow.cc == "cubic_rtt":
         values = param_values("cubic_rtt", flow.params)
