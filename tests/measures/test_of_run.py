@@ -39,7 +39,7 @@ def study(names, background=False):
 def test_a_row_has_what_the_table_has(group, background):
     asked = study([group], background)
     spec = asked.spec(0)
-    trace = sources.simulate(asked.paper, STUDY, "engine", [spec])
+    trace = sources.simulate(asked.paper, STUDY, [spec])
     table = measures.measure(trace, asked.paper, STUDY)
     expected = {
         row.metric + (f"{of_run.FLOW}{row.flow}" if row.flow else ""): row.value
@@ -62,7 +62,7 @@ def test_a_row_has_what_the_table_has(group, background):
 )
 def test_what_cannot_be_measured_is_one_line(names, complaint):
     asked = make(values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS)
-    trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
+    trace = sources.simulate(asked.paper, STUDY, [asked.spec(0)])
     with pytest.raises(InputError, match=complaint):
         of_run.row(trace, asked.paper, STUDY)
 
@@ -71,7 +71,7 @@ def test_a_comparison_of_flows_needs_two():
     given = values(measures=["ratio"])
     given["base"]["flows"] = given["base"]["flows"][:1]
     asked = make(given, "x", "x.yaml", ALGORITHMS, READS)
-    trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
+    trace = sources.simulate(asked.paper, STUDY, [asked.spec(0)])
     with pytest.raises(InputError, match=r"measures: ratio: compares two flows or more \(got 1\)"):
         of_run.row(trace, asked.paper, STUDY)
 

@@ -11,7 +11,7 @@ from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs.trace import read, write
-from tcpfair.sources import engine, merge, simulate
+from tcpfair.sources import engine, merge, simulate, simulator
 
 ROOT = repository_root()
 LAYOUT = Layout(ROOT)
@@ -56,7 +56,7 @@ def test_unknown_experiment_and_backend_name_the_known_ones():
     with pytest.raises(InputError, match="no such experiment; known are model1"):
         simulate(paper("ogura"), "fig99")
     with pytest.raises(InputError, match="no simulator called 'ns9'"):
-        simulate(paper("ogura"), "model1", backend="ns9")
+        simulator("ns9")
 
 
 def simulate_again(folder, trace, run_id):

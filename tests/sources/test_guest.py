@@ -1,7 +1,6 @@
 """A Linux kernel in QEMU as a source of traces. What the guest is told and how its output is read are tested everywhere, a boot
 where QEMU and the kernel package are."""
 
-import hashlib
 import math
 import subprocess
 from pathlib import Path
@@ -208,6 +207,6 @@ def test_a_boot_gives_the_bytes_of_the_sample():
     assert _results(printed) == _results(SAMPLE.read_text())
 
 
-def _results(printed: str) -> str:
+def _results(printed: str) -> list[str]:
     lines = printed.replace("\r", "").splitlines()
-    return hashlib.sha256("\n".join(lines[lines.index("RESULT") : lines.index("END")]).encode()).hexdigest()
+    return lines[lines.index("RESULT") : lines.index("END")]

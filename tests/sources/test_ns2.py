@@ -1,7 +1,6 @@
 """ns-2 as a source of traces: the script of a scenario, and, where ns-2 is installed, laws that its runs must obey."""
 
 import shutil
-import stat
 
 import numpy as np
 import pytest
@@ -138,10 +137,9 @@ def test_short_flows_are_those_of_the_engine():
 
 
 def test_seeds_are_those_that_ns2_takes():
-    assert calls({}, seed=0, begin="$defaultRNG") == ["$defaultRNG seed 1"]  # 0 would be the time of day
-    for seed in (1, 2**31 - 3, 2**31 - 2, 2**62 - 1):
+    for seed in (0, 2**31 - 3, 2**31 - 2, 2**62 - 1):
         (line,) = calls({}, seed=seed, begin="$defaultRNG seed ")
-        assert 1 <= int(line.split()[-1]) <= 2**31 - 2
+        assert 1 <= int(line.split()[-1]) <= 2**31 - 2  # 0 would be the time of day
 
 
 def test_threshold_of_ccid2_leaves_room_for_those_already_there():
@@ -152,23 +150,16 @@ def test_threshold_of_ccid2_leaves_room_for_those_already_there():
 @pytest.mark.parametrize(
     ("flow", "settings", "message"),
     [
-        (
-            {"cc": "fast", "protocol": "FAST"},
-            {},
-            r"flows\[0\].cc: ns-2 has no 'fast' \(protocol FAST\); it has alpha, bic",
-        ),
-        ({"cc": "ogura"}, {}, "ns-2 has no 'ogura'"),
+        ({"cc": "fast", "protocol": "F"}, {}, r"flows\[0\].cc: ns-2 has no 'fast' \(protocol F\); it has alpha, bic"),
         ({"cc": "cubic", "recovery": "newreno"}, {}, "recovery: ns-2 has cubic with sack only"),
         ({"cc": "cubic", "byte_counting": True}, {}, r"flows\[0\].byte_counting: ns-2 has it for reno"),
         ({"params": {"a": 2}}, {}, r"params.a: ns-2's reno has 1 only \(got 2\)"),
-        ({"cc": "cubic", "params": {"linux_2_6_22": 0}}, {}, "linux_2_6_22: ns-2's cubic has 1 only"),
         ({"cc": "bic", "params": {"gain": 1}}, {}, "gain: cannot be set in ns-2's bic; what can, is beta, fast_conv"),
         ({"cc": "libra", "params": {"gain": 1}}, {}, "cc libra: unknown parameter 'gain'"),
         ({}, {"wire_bytes": 1500.5}, "wire_bytes: ns-2 sends whole bytes"),
         ({}, {"ack_bytes": 52.5, **TWO_WAY}, "ack_bytes: ns-2 sends whole bytes"),
         ({}, {"synchronised_losses": True}, "synchronised_losses: ns-2 does not support it"),
         ({}, {"web": [source(), source(cc="ccid2")]}, r"web\[1\].flow.cc: in ns-2 short flows are TCP"),
-        ({}, {"web": [source(cc="fast")]}, r"web\[0\].flow.cc: ns-2 has no 'fast'"),
     ],
 )
 def test_what_ns2_cannot_do_is_refused_in_one_line(flow, settings, message):
@@ -187,24 +178,15 @@ def test_fields_that_this_backend_has_never_heard_of_are_refused():
 
 
 def test_expected_seconds_grow_with_packets_and_with_the_window_of_dccp():
-    paper = load_paper(OGURA)
-    spec = run_specs(paper, "model1")[0]
+    def expected_s(*flows: dict, **settings) -> float:
+        scenario = dumbbell(*({"rtt_s": 0.1, **flow} for flow in flows), **{"duration_s": 400, **settings})
+        return ns2.estimate_s([RunSpec(0, 0, 1, {}, scenario)])
 
-    def expected_s(**update):
-        return ns2.estimate_s([shorten(spec, 10), spec.__class__(0, 0, 1, {}, spec.scenario.model_copy(update=update))])
-
-    assert expected_s(duration_s=4000) > 50 * expected_s(duration_s=1)
-    datagrams = tuple(flow.model_copy(update={"cc": "ccid2"}) for flow in spec.scenario.flows)
-    assert expected_s(flows=datagrams) > 5 * expected_s()
-    finite = tuple(flow.model_copy(update={"size_pkts": 10}) for flow in spec.scenario.flows)
-    assert expected_s(flows=finite) < expected_s()
-    two_way = {"reverse_bps": spec.scenario.capacity_bps, "reverse_buffer_pkts": 30}
-    both = tuple(
-        flow.model_copy(update={"direction": way}) for flow in spec.scenario.flows for way in ("forward", "reverse")
-    )
-    assert expected_s(**two_way) == expected_s() < expected_s(flows=both, **two_way)
-    web = dumbbell({"rtt_s": 0.1}, web=[source()]).web
-    assert expected_s(web=web) == pytest.approx(expected_s() + 5 * spec.scenario.duration_s * ns2._SHORT_FLOW_S)
+    one = expected_s({})
+    assert expected_s({}, duration_s=4000) > 5 * one and expected_s({"size_pkts": 10}) < one
+    assert expected_s({"cc": "ccid2"}, buffer_pkts=1000) > 5 * expected_s({}, buffer_pkts=1000)
+    assert expected_s({}, **TWO_WAY) == one < expected_s({}, {"direction": "reverse"}, **TWO_WAY)
+    assert expected_s({}, web=[source()]) == pytest.approx(one + 5 * 400 * ns2._SHORT_FLOW_S)
 
 
 # ---------------------------------------------------------------- what ns-2 leaves behind
@@ -228,19 +210,19 @@ TCP_LINES = """\
 DCCP_LINES = "0.000000 2 cwnd_\n0.500000 100 cwnd_\n0.700000 101 cwnd_\n0.700000 100 cwnd_\n0.900000 50 cwnd_\n1.200000 1 cwnd_\n"
 
 
-def test_events_of_tcp_from_its_traced_variables(tmp_path):
-    (tmp_path / "events").write_text(TCP_LINES)
-    assert list(ns2._tcp_events(ns2._changes(tmp_path / "events"))) == [
-        (2.51024, LOSS, 835.0, 417.0),
-        (2.61024, RECOVERY_END, 834.0, 417.0),
-        (3.0, RTO, 417.0, 1.0),
+def test_events_are_changes_of_the_variables_of_tcp_and_of_the_window_of_dccp(monkeypatch, tmp_path):
+    (tmp_path / "events.0").write_text(TCP_LINES)
+    (tmp_path / "events.1").write_text(DCCP_LINES)  # overshooting the threshold within one ACK is none
+    polls = f"for k in $(seq 40); do echo {'15000 10 1 1 0.1 ' * 2} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 >> polls; done"
+    fake_ns(monkeypatch, tmp_path, f"cp {tmp_path}/events.* .; {polls}")
+    found = simulate({"rtt_s": 0.1}, {"rtt_s": 0.1, "cc": "ccid2"}, duration_s=4).events
+    assert found[["t_s", "flow", "kind", "cwnd_before", "cwnd_after"]].tolist() == [
+        (0.9, 1, LOSS, 100.0, 50.0),
+        (1.2, 1, RTO, 50.0, 1.0),
+        (2.51024, 0, LOSS, 835.0, 417.0),
+        (2.61024, 0, RECOVERY_END, 834.0, 417.0),
+        (3.0, 0, RTO, 417.0, 1.0),
     ]
-
-
-def test_events_of_dccp_from_its_window(tmp_path):
-    (tmp_path / "events").write_text(DCCP_LINES)  # overshooting the threshold within one ACK is none
-    found = list(ns2._dccp_events(ns2._changes(tmp_path / "events")))
-    assert found == [(0.9, LOSS, 100.0, 50.0), (1.2, RTO, 50.0, 1.0)]
 
 
 def test_duplicates_are_what_is_left_when_nothing_is_out_of_order():
@@ -268,14 +250,17 @@ def fake_ns(monkeypatch, folder, body: str) -> None:
     """A shell script in the place of ns-2."""
     path = folder / "ns"
     path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    path.chmod(0o755)
     monkeypatch.setattr(ns2, "_binary", lambda: str(path))
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("echo first >&2; echo 'no such node' >&2; exit 1", "ns-2 failed on A: first no such node"),
+        (
+            "printf 'first\\nno such node\\n    while executing\\nf' >&2; exit 1",
+            "ns-2 failed on A: first no such node$",
+        ),
         ("echo broken >&2; kill -ABRT $$", r"broken \(SIGABRT\)"),
         ("echo 'Error: do not find x as a parameter'", "Error: do not find x"),
         ("exit 3", "exit status 3"),
@@ -340,8 +325,9 @@ def test_reno_peaks_at_bdp_plus_buffer_and_repeats_with_the_sawtooth_period(reco
 
 
 @installed
-@pytest.mark.parametrize(("cc", "rtt_s"), [("reno", 0.08), ("libra", 0.08), ("alpha", 0.08), ("libra", 0.04)])
-def test_residual_capacity_fills_in_t1(cc, rtt_s):
+@pytest.mark.parametrize("cc", ["reno", "libra", "alpha"])
+def test_residual_capacity_fills_in_t1(cc):
+    rtt_s = 0.08
     bdp = bdp_pkts(100e6, rtt_s, PACKET_BYTES)
     flow = {"cc": cc, "rtt_s": rtt_s, "initial_ssthresh_pkts": bdp / 2, "iw_pkts": 2}
     result = simulate(flow, capacity_bps=100e6, buffer_pkts=500, duration_s=29, sample_s=0.02, record=("cwnd",))
@@ -568,24 +554,18 @@ def test_reverse_data_compress_acks():
 
 
 @installed
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_short_flows_carry_what_the_engines_do(both_ways):
-    webs, ways = [source()], {}
-    if both_ways:
-        webs, ways = [source(), source("reverse")], TWO_WAY
+@pytest.mark.parametrize(("ways", "directions"), [({}, ["forward"]), (TWO_WAY, ["forward", "reverse"])])
+def test_short_flows_carry_what_the_engines_do(ways, directions):
     flows = [{"rtt_s": 0.05, "rwnd_pkts": 44}, {"rtt_s": 0.09, "rwnd_pkts": 44, "start_s": 1}]
-    scenario = dumbbell(*flows, jitter_s=0.002, web=webs, duration_s=25, **ways)
+    scenario = dumbbell(*flows, jitter_s=0.002, web=[source(way) for way in directions], duration_s=25, **ways)
     result, engine = ns2.run(scenario, 3), run(scenario, 3)
-    directions = len(webs)
-    here, there = result.web_delivered_pkts[:directions], engine.web_delivered_pkts[:directions]
+    here, there = (x.web_delivered_pkts[: len(directions)] for x in (result, engine))
     assert (there[:, -1] > 2500).all()
     assert here[:, -1] == pytest.approx(there[:, -1], rel=0.02)
     assert abs(here - there).max() < 0.05 * there[:, -1].max()
     assert (result.web_delivered_pkts <= result.web_received_pkts).all()
     assert result.web_active.mean(axis=1) == pytest.approx(engine.web_active.mean(axis=1), rel=0.25)
     assert result.received_total_pkts == pytest.approx(engine.received_total_pkts, rel=0.03)
-    if not both_ways:
-        assert not result.web_delivered_pkts[1].any() and not result.web_active[1].any()
 
 
 @installed
@@ -634,30 +614,6 @@ def test_runs_of_a_paper_make_a_trace(tmp_path):
 
 
 @installed
-def test_two_ways_and_short_flows_stand_in_the_trace(tmp_path):
-    paper = load_paper(OGURA)
-    spec = run_specs(paper, "model1")[0]
-    flows = ({"rtt_s": 0.1}, {"rtt_s": 0.1, "direction": "reverse"})
-    scenario = dumbbell(*flows, web=[source("reverse")], duration_s=3, record=ALL, **TWO_WAY)
-    trace = ns2.simulate_runs(paper, "model1", [RunSpec(spec.run_id, 0, 1, spec.point, scenario)])
-    write(trace, tmp_path / "trace")
-    back = read(tmp_path / "trace")
-    assert back.flows["role"].tolist() == ["foreground", "foreground", "web"]
-    assert back.flows["direction"].tolist() == ["forward", "reverse", "reverse"]
-    carried = back.link.groupby("direction")["forwarded_bytes"].sum()
-    assert set(carried.index) == {"forward", "reverse"} and (carried < 3 * SLOW_BPS / 8 + 1500).all()
-    bytes_of = back.samples.groupby("flow_id")["received_bytes"].sum()
-    assert (bytes_of > 0).all() and bytes_of[[2, 3]].sum() <= carried["reverse"]
-
-
-@installed
 def test_real_failures_end_in_one_line():
     with pytest.raises(InputError, match=r"ns-2 failed on A: .*ack vector.*; .*initial_ssthresh_pkts"):
         simulate({"cc": "ccid2", "protocol": "A", "rtt_s": 0.1, "iw_pkts": 2000}, loss_rate=0.3, buffer_pkts=9999)
-
-
-@installed
-def test_errors_of_tcl_are_shown_without_its_stack(tmp_path):
-    with pytest.raises(InputError, match="^ns-2 failed on it: .*nonsense") as failed:
-        ns2._call("proc f {} {nonsense 1}\nf", str(tmp_path), "it")
-    assert "while executing" not in str(failed.value)

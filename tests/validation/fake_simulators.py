@@ -140,14 +140,22 @@ class Simulator:
 
     @property
     def module(self) -> SimpleNamespace:
-        return SimpleNamespace(simulate_runs=self.simulate_runs, estimate_s=self.estimate_s)
+        return SimpleNamespace(
+            simulate_runs=self.simulate_runs,
+            estimate_s=self.estimate_s,
+            tool_version=self.tool_version,
+            source_hash=lambda: self.code,
+        )
+
+    def tool_version(self) -> str:
+        if self.missing:
+            raise InputError(self.missing)
+        return f"{self.name} 1.0"
 
     def estimate_s(self, specs) -> float:
         return self.of_run_s * len(list(specs))
 
     def simulate_runs(self, paper, experiment, specs) -> Trace:
-        if self.missing:
-            raise InputError(self.missing)
         tables = {"runs": [], "flows": [], "samples": [], "events": []}
         for spec in specs:
             label = spec.scenario.flows[0].protocol
@@ -157,7 +165,7 @@ class Simulator:
             for name, frame in self._run(spec).items():
                 tables[name].append(frame.assign(run_id=spec.run_id))
         joined = {name: pd.concat(frames) if frames else empty(name) for name, frames in tables.items()}
-        return Trace(**joined, provenance={"backend": self.name, "tool": f"{self.name} 1.0", "code": self.code})
+        return Trace(**joined, provenance={"backend": self.name})
 
     def _run(self, spec) -> dict[str, pd.DataFrame]:
         scenario = spec.scenario

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import Value
 from tcpfair.validation import agreement
-from tcpfair.validation.agreement import BEYOND, EXPLAINED, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN
+from tcpfair.validation.agreement import BEYOND, EXPLAINED, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHDRAWN, WITHIN
 from tcpfair.validation.scenarios import load
 from tests.validation.fake_simulators import make_checkout
 
@@ -102,6 +103,14 @@ def test_a_share_that_hardly_varies_has_to_agree_more_closely(config):
     assert share((0.5,), (0.6,))["bar"] == 0.05  # no spread is known
 
 
+def test_an_undecided_row_is_withdrawn_where_the_configuration_states_it(config):
+    withdraw = {"withdraw_undecided": Value(value=True, source="x")}
+    sides = of_one([600.0, 640.0, 560.0]), of_one([630.0, 590.0, 660.0])
+    assert compared(config, *sides)["mean_cwnd"]["verdict"] == UNDECIDED
+    config = config.model_copy(update={"analysis": config.analysis | withdraw})
+    assert compared(config, *sides)["mean_cwnd"]["verdict"] == WITHDRAWN
+
+
 def test_what_has_no_bar_has_no_verdict_and_what_nobody_has_has_no_value(config):
     rows = compared(config, of_one([1.0, 1.0]), of_one([1.0, 1.0]))
     assert (rows["peak"]["verdict"], rows["losses"]["verdict"]) == ("", "")
@@ -152,7 +161,7 @@ def test_a_field_and_no_phrase_decides_whether_a_line_is_a_reason(config, tmp_pa
         "  share/fast/*: {unexplained: of two flows}\n"
         "  share/fast/two: 'the last line that fits counts'\n"
     )
-    rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), agreement.load_explanations(path, config))
+    rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), agreement.load_explanations(path, config, {}))
     assert rows["outcome"].tolist() == [EXPLAINED, UNEXPLAINED, EXPLAINED]
     assert rows["explanation"].tolist()[1:] == ["11.0 and 10.2 packets", "the last line that fits counts"]
 
@@ -173,7 +182,7 @@ def test_a_line_for_no_row_is_refused(config, tmp_path, text, words):
     path = tmp_path / "explanations.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=words):
-        agreement.load_explanations(path, config)
+        agreement.load_explanations(path, config, {})
 
 
 # --- the quick check --------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import Value
 from tcpfair.units import bdp_pkts
 from tcpfair.validation import chance, drawn, page
 from tcpfair.validation.scenarios import ENGINE, digests_of, load, whole
@@ -38,7 +39,7 @@ def add(layout, line):
 
 def test_the_seed_decides_the_dumbbells_and_more_of_them_leave_the_first_as_they_are():
     (wide, *_) = drawn.experiments(REPOSITORY)
-    few, more, others = (drawn.table(drawn.redrawn(REPOSITORY, *a), wide) for a in ((7, 2), (7, 5), (8, 2)))
+    few, more, others = (drawn.table(drawn.redrawn(REPOSITORY, *a, 1), wide) for a in ((7, 2), (7, 5), (8, 2)))
     pd.testing.assert_frame_equal(few, more[more["label"].isin(few["label"])])
     assert set(more["label"]) == {"d00", "d01", "d02", "d03", "d04"}
     assert not set(few["rtt_ms"]) & set(others["rtt_ms"])
@@ -46,7 +47,7 @@ def test_the_seed_decides_the_dumbbells_and_more_of_them_leave_the_first_as_they
 
 def test_what_is_drawn_obeys_its_laws():
     law = REPOSITORY.analysis_value
-    config = drawn.redrawn(REPOSITORY, 3, 60)
+    config = drawn.redrawn(REPOSITORY, 3, 60, 1)
     for experiment in drawn.experiments(config):
         least, below = law("drawn")[experiment]["fair_window_pkts"]
         table = drawn.table(config, experiment)
@@ -64,15 +65,16 @@ def test_what_is_drawn_obeys_its_laws():
         assert set(table["protocol"]) == set(REPOSITORY.protocols)
 
 
-def test_without_their_laws_flows_have_no_access_links_and_any_algorithm_has_any_window():
-    removed = ("access", "ssthresh", "ccid2")
-    left = {name: value for name, value in REPOSITORY.analysis.items() if not any(word in name for word in removed)}
-    only = left | {
-        "drawn_protocols": REPOSITORY.analysis["drawn_level"].model_copy(update={"value": ["ccid2", "newreno"]})
-    }
-    table = drawn.table(REPOSITORY.model_copy(update={"analysis": only}), "random_dumbbells_wide")
+def without(law: str, **others: object) -> pd.DataFrame:
+    """What is drawn without a law, and with other values."""
+    said = {name: Value(value=value, source="x") for name, value in others.items()}
+    analysis = {name: value for name, value in REPOSITORY.analysis.items() if name != law} | said
+    return drawn.table(REPOSITORY.model_copy(update={"analysis": analysis}), "random_dumbbells_wide")
+
+
+def test_without_their_law_chosen_algorithms_have_any_window():
+    table = without("drawn_longest_ccid2_pkts", drawn_protocols=["ccid2", "newreno"])
     assert set(table["protocol"]) == {"ccid2", "newreno"}
-    assert not {"access_bps", "access_jitter_s", "initial_ssthresh_bdp"} & set(table)
     ccid2 = table[table["protocol"] == "ccid2"]
     longest_pkts = bdp_pkts(ccid2["capacity_bps"], ccid2["rtt_ms"] / 1000, 1500) + ccid2["buffer_pkts"]
     assert longest_pkts.max() > REPOSITORY.analysis_value("drawn_longest_ccid2_pkts")
@@ -87,8 +89,7 @@ def test_without_their_laws_flows_have_no_access_links_and_any_algorithm_has_any
     ],
 )
 def test_each_law_of_a_flow_is_independent_of_the_others(law, column):
-    left = {name: value for name, value in REPOSITORY.analysis.items() if name != law}
-    table = drawn.table(REPOSITORY.model_copy(update={"analysis": left}), "random_dumbbells_wide")
+    table = without(law)
     assert set(drawn.table(REPOSITORY, "random_dumbbells_wide")) - set(table) == {column}
     assert table.notna().all(axis=None)
 
@@ -132,27 +133,13 @@ def test_a_side_without_spread(b, expected):
     assert chance.welch_p(np.array([0.5, 0.5]), np.array(b)) == pytest.approx(expected, nan_ok=True)
 
 
-def flow_rows():
-    rows = pd.DataFrame(
-        {
-            "experiment": ["random_dumbbells_wide"] * 4,
-            "algorithm": ["bic", "bic", "lp", "lp"],
-            "p": [0.04, 0.05, 0.5, math.nan],
-            "difference": [-0.3, 0.1, 0.01, 0.0],
-            "tool_window": [9.9, 10.0, 50.0, 2.0],
-        }
-    )
-    return rows
-
-
-def test_the_tally_counts_what_is_below_the_level():
-    (row,) = chance.tally(REPOSITORY, flow_rows(), "experiment").to_dict("records")
+def test_the_tally_counts_what_is_below_the_level_of_all_flows_and_by_window_in_the_other_simulator():
+    flows = pd.DataFrame({"p": [0.04, 0.05, 0.5, math.nan], "difference": [-0.3, 0.1, 0.01, 0.0]})
+    flows = flows.assign(experiment="random_dumbbells_wide", tool_window=[9.9, 10.0, 50.0, 2.0])
+    (row,) = chance.tally(REPOSITORY, flows, "experiment").to_dict("records")
     assert (row["flows"], row["beyond"], row["beyond_share"], row["bar"]) == (4, 1, 0.25, 0.08)
     assert (row["median_difference"], row["largest_difference"]) == (pytest.approx(0.055), 0.3)
-
-
-def test_flows_are_told_apart_by_their_window_in_the_other_simulator():
-    tally = chance.tally(REPOSITORY, chance.by_window(REPOSITORY, flow_rows()), "window").set_index("what")
+    tally = chance.tally(REPOSITORY, chance.by_window(REPOSITORY, flows), "window").set_index("what")
     assert tally["flows"].to_dict() == {"below 10 packets": 2, "10 and more": 2}
     assert tally["bar"].isna().all()
 
@@ -226,11 +213,8 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
     assert summary.startswith("ns-2 ") and summary.splitlines()[0].endswith(", stack: text")
     html = (layout.validation / "report.html").read_text()
     assert "engine (stack: text) and ns-2: within the threshold" in html
-    assert (
-        'id="random"' in html
-        and "<li>mixes: 2 equivalent, 0 different, 0 undecided of 2 dumbbells.</li>" in html
-        and 'id="seeds"' in html
-    )
+    assert 'id="random"' in html and 'id="seeds"' in html
+    assert "<li>mixes: 2 equivalent, 0 different, 0 undecided of 2 dumbbells.</li>" in html
 
 
 def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys):
@@ -240,9 +224,8 @@ def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys
     assert len(engine.made) == len(ns2.made) == 9
     lines = capsys.readouterr().out.splitlines()
     assert "simulated  mixes d01 (2 of 3): 3 replicates: equivalent" in lines
-    assert any(
-        line.startswith("equivalent mixes d02: flow ") and line.endswith("3 replicates, stack: text") for line in lines
-    )
+    (judged,) = (line for line in lines if line.startswith("equivalent mixes d02: flow "))
+    assert judged.endswith("3 replicates, stack: text")
     assert "verdict    all: 3 equivalent, 0 different, 0 undecided of 3 dumbbells, stack: text" in lines
     place = layout.validation / "random_7"
     assert len(pd.read_csv(place / "flows.csv")) == len(pd.read_csv(place / "drawn.csv")) == 6
@@ -282,12 +265,9 @@ def test_a_draw_goes_alone(layout, capsys, arguments):
 # --- a verdict on each dumbbell ---------------------------------------------------------------------------------------
 
 
-def shares(mean: float, n: int, sd: float = 0.01) -> pd.DataFrame:
-    """Runs of two flows with these shares: the first ``mean``, spread evenly around it."""
-    first = mean + sd * np.linspace(-1.7, 1.7, n)
-    return pd.DataFrame(
-        {"share_1": first, "share_2": 1 - first, **dict.fromkeys(["share_3", "share_4"], math.nan)}
-    ).assign(share_5=math.nan, share_6=math.nan)
+def shares(first: np.ndarray) -> pd.DataFrame:
+    """Runs of two flows with these shares of the first."""
+    return pd.DataFrame({"share_1": first, "share_2": 1 - first, "share_3": math.nan})
 
 
 @pytest.mark.parametrize(
@@ -302,7 +282,8 @@ def shares(mean: float, n: int, sd: float = 0.01) -> pd.DataFrame:
     ],
 )
 def test_a_dumbbell_is_equivalent_different_or_undecided(engine, tool, runs, verdict):
-    found = chance.judge(REPOSITORY, shares(engine, runs), shares(tool, runs))
+    spread = 0.01 * np.linspace(-1.7, 1.7, runs)
+    found = chance.judge(REPOSITORY, shares(engine + spread), shares(tool + spread))
     assert (found["verdict"], found["runs"]) == (verdict, runs)
 
 
@@ -314,11 +295,6 @@ def test_the_interval_of_a_difference_is_welchs():
 
 
 def test_two_simulators_that_are_the_same_are_seldom_called_different():
-    rng = np.random.default_rng(5)
-    verdicts = [
-        chance.judge(
-            REPOSITORY, *(shares(0.3, 2).iloc[:0].reindex(range(20)).assign(share_1=x, share_2=1 - x) for x in pair)
-        )
-        for pair in 0.3 + 0.05 * rng.standard_normal((100, 2, 20))
-    ]
-    assert sum(each["verdict"] == chance.DIFFERENT for each in verdicts) <= 1
+    pairs = 0.3 + 0.05 * np.random.default_rng(5).standard_normal((100, 2, 20))
+    verdicts = [chance.judge(REPOSITORY, *map(shares, pair))["verdict"] for pair in pairs]
+    assert verdicts.count(chance.DIFFERENT) <= 1

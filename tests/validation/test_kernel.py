@@ -111,26 +111,6 @@ def epochs_of(own: pd.DataFrame) -> list[tuple[float, float]]:
 # ---------------------------------------------------------------- how it is compared
 
 
-def verdicts(engine: list[float], other: list[float], withdraw: bool = True) -> str:
-    from_s, until_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
-    fixed = {"epoch": 1.0, "peak": 1.0, "losses": 1, "throughput": 94.0, "from_s": from_s, "until_s": until_s}
-    both = [
-        pd.DataFrame({"label": "reno", "replicate": range(len(windows)), "mean_cwnd": windows, **fixed})
-        for windows in (engine, other)
-    ]
-    value = CONFIG.analysis["withdraw_undecided"].model_copy(update={"value": withdraw})
-    config = CONFIG.model_copy(update={"analysis": {**CONFIG.analysis, "withdraw_undecided": value}})
-    rows = agreement.compare(config, "alone_50", TESTBED, *both, (from_s, until_s))
-    return rows.set_index("metric")["verdict"]["mean_cwnd"]
-
-
-def test_a_difference_within_the_spread_is_no_disagreement():
-    assert verdicts([600.0, 601.0, 599.0], [603.0, 604.0, 602.0]) == agreement.WITHIN  # half a per cent
-    assert verdicts([600.0, 640.0, 560.0], [630.0, 590.0, 660.0]) == agreement.WITHDRAWN
-    assert verdicts([600.0, 640.0, 560.0], [630.0, 590.0, 660.0], withdraw=False) == agreement.UNDECIDED
-    assert verdicts([600.0, 601.0, 599.0], [630.0, 631.0, 629.0]) == agreement.BEYOND
-
-
 def test_the_kernel_has_scenarios_of_its_own():
     assert tools_of(CONFIG) == (TESTBED,)
     assert tools_of(load(LAYOUT.guest_config)) == (GUEST,)
@@ -155,10 +135,7 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
         TESTBED: {"share/reno/far": ("explained", "far away")}
     }
     with pytest.raises(InputError, match="simulator 'testbed' is unknown; known are ns2, ns3"):
-        agreement.load_explanations(path, config)
-    path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")
-    with pytest.raises(InputError, match="fits no row"):
-        agreement.load_explanations(path, config, KERNELS)
+        agreement.load_explanations(path, config, {})
 
 
 def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):

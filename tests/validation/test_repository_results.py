@@ -4,7 +4,6 @@ from fnmatch import filter as fitting
 
 import pytest
 
-from tcpfair import cc
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.validation import agreement, chance, comparison, drawn, shipped
 from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
@@ -12,10 +11,6 @@ from tcpfair.workflow.cli import main
 
 LAYOUT = Layout(repository_root())
 CONFIG = load(LAYOUT.validation_config)
-
-
-def test_every_algorithm_is_there():
-    assert {protocol.cc.value for protocol in CONFIG.protocols.values()} <= set(cc.names())
 
 
 def test_every_run_is_a_valid_scenario():

@@ -31,21 +31,22 @@ _ORDER = {
 }
 
 
-def simulate(
-    paper: PaperConfig, experiment: str, backend: str = "engine", specs: Sequence[RunSpec] | None = None
-) -> Trace:
-    """Simulate runs of one experiment, all of them when none are given.
+def simulate(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec] | None = None) -> Trace:
+    """Simulate runs of one experiment in the engine, all of them when none are given.
 
-    Raises InputError for an unknown experiment or backend.
+    Raises InputError for an unknown experiment.
     """
     specs = run_specs(paper, experiment) if specs is None else list(specs)
-    made = simulator(backend).simulate_runs(paper, experiment, specs)
+    made = engine.simulate_runs(paper, experiment, specs)
     made.provenance |= _provenance(paper, experiment, specs)
     return made
 
 
 def simulator(backend: str) -> ModuleType:
-    """The module of a simulator: `simulate_runs` and, for `OTHERS`, `estimate_s`. Raises InputError for an unknown name."""
+    """The module of a simulator: `simulate_runs` and, for `OTHERS`, `estimate_s`, `tool_version` and `source_hash`.
+
+    Raises InputError for an unknown name.
+    """
     if backend == "engine":
         return engine
     if backend not in OTHERS:
@@ -71,7 +72,7 @@ def shard_of(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec], ever
     Runs are numbered in the order of ``specs``. The manifest has the configuration of all runs, so the remains of a
     killed job differ from the request only in their runs. The shard of all runs is the trace of the experiment.
     """
-    made = simulate(paper, experiment, "engine", specs)
+    made = simulate(paper, experiment, specs)
     made.provenance |= {"pkts": delivered_pkts(made), CONFIG: values_behind(paper, experiment, list(every))}
     return _renumbered(made, {spec.run_id: number for number, spec in enumerate(specs)})
 

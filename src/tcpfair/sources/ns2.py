@@ -501,18 +501,13 @@ def _changes(path: Path) -> Iterator[tuple[float, dict[str, float]]]:
     with path.open() as stream:
         lines = (line.split() for line in stream)
         for t_s, group in groupby(lines, key=lambda words: words[0]):
-            yield float(t_s), _last_values(words[1:] for words in group)
+            yield float(t_s), dict(map(_variable, group))
 
 
-def _last_values(lines: Iterable[list[str]]) -> dict[str, float]:
-    """Name and value are at the end of a TCP's line (after addresses), and in reverse order for a DCCP agent."""
-    values = {}
-    for words in lines:
-        name, value = words[-2:]
-        if name[0].isdigit() or name[0] == "-":
-            name, value = value, name
-        values[name] = float(value)
-    return values
+def _variable(words: list[str]) -> tuple[str, float]:
+    """Name and value at the end of a TCP's line (after addresses); a DCCP agent has them in reverse order."""
+    name, value = words[-2:] if words[-2][0].isalpha() else reversed(words[-2:])
+    return name, float(value)
 
 
 def _tcp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[tuple[float, int, float, float]]:

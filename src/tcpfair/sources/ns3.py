@@ -100,52 +100,38 @@ def _time(value_s: float) -> str:
     return f"{round(value_s * 1e9)}ns"
 
 
-_BINARY_SEARCH = {"beta": ("Beta", _kept), "fast_convergence": ("FastConvergence", _flag)}
+def _as(convert: Callable[[float], str], **attributes: str) -> dict[str, tuple[str, Callable[[float], str]]]:
+    return {ours: (attribute, convert) for ours, attribute in attributes.items()}
+
+
+_BINARY_SEARCH = _as(_kept, beta="Beta") | _as(_flag, fast_convergence="FastConvergence")
 # our name -> ns-3's class, and its attribute and conversion for each of our parameters
 MODELS: dict[str, tuple[str, dict[str, tuple[str, Callable[[float], str]]]]] = {
     "bic": (
         "TcpBic",
         _BINARY_SEARCH
-        | {
-            "bic_S_max": ("MaxIncr", _whole),
-            "low_window": ("LowWnd", _whole),
-            "smooth_part": ("SmoothPart", _whole),
-            "B": ("BinarySearchCoefficient", _whole),
-        },
+        | _as(_whole, bic_S_max="MaxIncr", low_window="LowWnd", smooth_part="SmoothPart", B="BinarySearchCoefficient"),
     ),
-    "cubic": ("TcpCubic", _BINARY_SEARCH | {"C": ("C", _real), "tcp_friendly": ("TcpFriendliness", _flag)}),
+    "cubic": ("TcpCubic", _BINARY_SEARCH | _as(_real, C="C") | _as(_flag, tcp_friendly="TcpFriendliness")),
     "highspeed": ("TcpHighSpeed", {}),
-    "htcp": ("TcpHtcp", {"beta_min": ("DefaultBackoff", _real), "delta_L_s": ("DeltaL", _time)}),
-    "hybla": ("TcpHybla", {"rtt0_s": ("RRTT", _time)}),
+    "htcp": ("TcpHtcp", _as(_real, beta_min="DefaultBackoff") | _as(_time, delta_L_s="DeltaL")),
+    "hybla": ("TcpHybla", _as(_time, rtt0_s="RRTT")),
     "illinois": (
         "TcpIllinois",
-        {
-            "alpha_min": ("AlphaMin", _real),
-            "alpha_max": ("AlphaMax", _real),
-            "beta_min": ("BetaMin", _real),
-            "beta_max": ("BetaMax", _real),
-            "win_thresh": ("WinThresh", _whole),
-            "theta": ("Theta", _whole),
-        },
+        _as(_real, alpha_min="AlphaMin", alpha_max="AlphaMax", beta_min="BetaMin", beta_max="BetaMax")
+        | _as(_whole, win_thresh="WinThresh", theta="Theta"),
     ),
     "lp": ("TcpLp", {}),
     **dict.fromkeys(("newreno", "reno", "sack"), ("TcpNewReno", {})),
-    "scalable": ("TcpScalable", {"ai_cnt": ("AIFactor", _whole), "beta": ("MDFactor", _real)}),
-    "vegas": ("TcpVegas", {"alpha": ("Alpha", _whole), "beta": ("Beta", _whole), "gamma": ("Gamma", _whole)}),
-    "veno": ("TcpVeno", {"beta": ("Beta", _whole)}),
+    "scalable": ("TcpScalable", _as(_whole, ai_cnt="AIFactor") | _as(_real, beta="MDFactor")),
+    "vegas": ("TcpVegas", _as(_whole, alpha="Alpha", beta="Beta", gamma="Gamma")),
+    "veno": ("TcpVeno", _as(_whole, beta="Beta")),
     "westwood": ("TcpWestwoodPlus", {}),
     "yeah": (
         "TcpYeah",
-        {
-            "alpha": ("Alpha", _whole),
-            "gamma": ("Gamma", _whole),
-            "delta": ("Delta", _halvings),
-            "epsilon": ("Epsilon", _halvings),
-            "phi": ("Phy", _whole),
-            "rho": ("Rho", _whole),
-            "zeta": ("Zeta", _whole),
-            "stcp_acks": ("StcpAiFactor", _whole),
-        },
+        _as(_whole, alpha="Alpha", gamma="Gamma")
+        | _as(_halvings, delta="Delta", epsilon="Epsilon")
+        | _as(_whole, phi="Phy", rho="Rho", zeta="Zeta", stcp_acks="StcpAiFactor"),
     ),
 }
 _RECOVERY = {"sack": "true", "newreno": "false"}
@@ -282,9 +268,9 @@ def _version_at(python: str) -> str:
     return done.stdout.strip()
 
 
-def version() -> str:
-    """Version of the installed ns-3; InputError with one line when it is missing."""
-    return _version_at(interpreter())
+def tool_version() -> str:
+    """Name and version of the simulator; InputError with one line when it is missing."""
+    return f"ns-3 {_version_at(interpreter())}"
 
 
 def _python(python: str, *arguments: str) -> subprocess.CompletedProcess:
@@ -302,7 +288,7 @@ def _simulate(requests: list[dict], folder: Path) -> None:
         raise InputError(f"ns3: ns-3 failed with status {done.returncode}: {' | '.join(tail)}")
 
 
-def code_hash() -> str:
+def source_hash() -> str:
     """Digest of this module and the script that runs in ns-3."""
     return digest_of((Path(__file__), _SCRIPT))
 
@@ -321,28 +307,18 @@ def _run_s(scenario: Scenario) -> float:
 # --- traces ----------------------------------------------------------------------------------------------------------
 
 
-def run(scenario: Scenario, seed: int = 1) -> Trace:
-    """One scenario with one seed, outside any paper."""
-    return _trace("", "", [RunSpec(run_id=0, replicate=0, seed=seed, point={}, scenario=scenario)])
-
-
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
     """Simulate ``specs`` serially and combine their tables.
 
     Raises InputError with one line when ns-3 is missing, does not support a scenario, or fails.
     """
-    return _trace(paper.paper, experiment, checked(paper, experiment, specs, lambda scenario: request(scenario, 1)))
-
-
-def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:
-    requests = [request(spec.scenario, spec.seed) for spec in specs]
-    provenance = {"backend": "ns3", "code": code_hash(), "tool": f"ns-3 {version()}"}
+    specs = checked(paper, experiment, specs, lambda scenario: request(scenario, 1))
+    provenance = {"backend": "ns3", "code": source_hash(), "tool": tool_version()}
     with tempfile.TemporaryDirectory(prefix="tcpfair-ns3-") as scratch:
         folder = Path(scratch)
-        if requests:
-            _simulate(requests, folder)
+        _simulate([request(spec.scenario, spec.seed) for spec in specs], folder)
         results = (_read_result(folder, k, spec.scenario) for k, spec in enumerate(specs))
-        trace = tables.gather(paper, experiment, specs, results, provenance)
+        trace = tables.gather(paper.paper, experiment, specs, results, provenance)
     left_out = ({name for flow in spec.scenario.flows for name in congestion_control(flow)[2]} for spec in specs)
     trace.runs["left_out"] = [", ".join(sorted(names)) for names in left_out]
     return trace

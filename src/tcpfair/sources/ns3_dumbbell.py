@@ -28,26 +28,14 @@ MODULES = ("core", "network", "internet", "point-to-point")
 # run before the first child starts: code is compiled when it is first called, and children inherit it
 WARM_UP = {
     "link": {
-        "capacityBps": 1e7,
-        "serviceS": 1.2e-3,
-        "segment": 1448,
-        "buffer": 10,
-        "lossRate": 0.01,
-        "jitterS": 1e-3,
-        "durationS": 1.0,
-        "sampleS": 0.1,
+        **{"capacityBps": 1e7, "serviceS": 1.2e-3, "segment": 1448, "buffer": 10, "lossRate": 0.01, "jitterS": 1e-3},
+        **{"durationS": 1.0, "sampleS": 0.1},
     },
     "flows": [
         {
             "flow": {
-                "rttS": 0.01,
-                "stopS": 0.9,
-                "accessBps": 1e8,
-                "accessQueue": 100,
-                "accessJitterS": 1e-4,
-                "sizePkts": 1e6,
-                "congestionControl": "ns3::TcpNewReno",
-                "recovery": "ns3::TcpPrrRecovery",
+                **{"rttS": 0.01, "stopS": 0.9, "accessBps": 1e8, "accessQueue": 100, "accessJitterS": 1e-4},
+                **{"sizePkts": 1e6, "congestionControl": "ns3::TcpNewReno", "recovery": "ns3::TcpPrrRecovery"},
             },
             "socket": {"SegmentSize": "1448", "MinRto": "200ms"},
             "congestion_control": {},
@@ -162,7 +150,6 @@ struct Flow
     SequenceNumber32 highest;
     Ptr<TcpSocketBase> sender;
     Ptr<TcpSocketBase> receiver;
-    Address peer;
     std::deque<Event>* events = nullptr;
 
     void Set(const std::string& name, const std::string& value)
@@ -206,19 +193,14 @@ struct Flow
         sender->TraceConnectWithoutContext("RTT", MakeCallback(&Flow::OnRtt, this));
         sender->TraceConnectWithoutContext("HighestSequence", MakeCallback(&Flow::OnHighest, this));
         sender->TraceConnectWithoutContext("CongState", MakeCallback(&Flow::OnState, this));
-        peer = InetSocketAddress(address, PORT);
 
         auto listener = MakeSocket(to);
         listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), PORT));
         listener->Listen();
         listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                     MakeCallback(&Flow::OnAccept, this));
-        Simulator::Schedule(Seconds(startS), &Flow::Connect, this);
-    }
-
-    void Connect()
-    {
-        sender->Connect(peer);
+        const Address peer = InetSocketAddress(address, PORT);
+        Simulator::Schedule(Seconds(startS), [this, peer]() { sender->Connect(peer); });
     }
 
     void OnConnect(Ptr<Socket>)
@@ -303,37 +285,18 @@ struct Flow
 
     void OnState(TcpSocketState::TcpCongState_t from, TcpSocketState::TcpCongState_t to)
     {
-        // the state changes amid the reduction: what it comes to is known when this event is over
-        if (to == TcpSocketState::CA_RECOVERY)
+        const bool isLoss = to == TcpSocketState::CA_RECOVERY;
+        const bool isTimeout = to == TcpSocketState::CA_LOSS;
+        const bool isEnd = from == TcpSocketState::CA_RECOVERY && to == TcpSocketState::CA_OPEN;
+        if (isLoss || isTimeout || isEnd)
         {
-            Note("loss");
-            Simulator::ScheduleNow(&Flow::NoteThreshold, this, events->size() - 1);
+            const char* kind = isLoss ? "loss" : isTimeout ? "rto" : "recovery_end";
+            events->push_back({Simulator::Now().GetSeconds(), number, kind, cwnd, 0});
+            // the state changes amid the reduction: what it comes to is known when this event is over
+            Simulator::ScheduleNow([this, isLoss, event = events->size() - 1]() {
+                (*events)[event].after = isLoss ? ssthresh : cwnd;
+            });
         }
-        else if (to == TcpSocketState::CA_LOSS)
-        {
-            Note("rto");
-            Simulator::ScheduleNow(&Flow::NoteWindow, this, events->size() - 1);
-        }
-        else if (from == TcpSocketState::CA_RECOVERY && to == TcpSocketState::CA_OPEN)
-        {
-            Note("recovery_end");
-            Simulator::ScheduleNow(&Flow::NoteWindow, this, events->size() - 1);
-        }
-    }
-
-    void Note(const char* kind)
-    {
-        events->push_back({Simulator::Now().GetSeconds(), number, kind, cwnd, 0});
-    }
-
-    void NoteThreshold(size_t event)
-    {
-        (*events)[event].after = ssthresh;
-    }
-
-    void NoteWindow(size_t event)
-    {
-        (*events)[event].after = cwnd;
     }
 
   private:

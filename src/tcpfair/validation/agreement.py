@@ -111,9 +111,7 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
 # --- Explanations -------------------------------------------------------------------------------------------------
 
 
-def load_explanations(
-    path: Path, config: PaperConfig, kernels: Mapping[str, PaperConfig] | None = None
-) -> Explanations:
+def load_explanations(path: Path, config: PaperConfig, kernels: Mapping[str, PaperConfig]) -> Explanations:
     """``metric/algorithm/experiment`` -> outcome and line, for each tool. ``*`` matches any of them.
 
     A line gives the reason of a difference; ``{unexplained: line}`` describes one without a known cause. ``kernels`` are the
@@ -121,7 +119,7 @@ def load_explanations(
     the table.
     """
     rows = dict.fromkeys(TOOLS, _rows(config))
-    rows |= {tool: _rows(kernel) for kind, kernel in (kernels or {}).items() for tool in KINDS[kind]}
+    rows |= {tool: _rows(kernel) for kind, kernel in kernels.items() for tool in KINDS[kind]}
     found: dict[str, dict[str, tuple[str, str]]] = {}
     stated = load_yaml(path)
     check_known(f"{path}: simulator", stated, rows)

@@ -86,10 +86,10 @@ class Part:
         shards.write(self.file, table, {"curves": curves.to_dict("list")})
 
 
-def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
+def provenance(tool: str) -> dict[str, str]:
     """Version and code of another simulator. Raises InputError, with how to install it, when it is missing."""
-    made = simulator(tool).simulate_runs(config, next(iter(config.experiments)), []).provenance
-    return {"tool": made["tool"], "code": made["code"]}
+    module = simulator(tool)
+    return {"tool": module.tool_version(), "code": module.source_hash()}
 
 
 def measuring_code() -> str:
@@ -105,7 +105,7 @@ def store_of(layout: Layout) -> Path:
 def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experiments: Iterable[str]) -> list[Part]:
     """The parts of some experiments in one simulator; for the guest, a part for each run."""
     selection = chosen(config, kind, backend)
-    origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
+    origin = {"measured": measuring_code()} if backend == ENGINE else provenance(backend)
     found = []
     for experiment in experiments:
         windows_s = windows(config, kind, backend, experiment)
@@ -151,6 +151,6 @@ def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) 
     )
 
 
-def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
     """The rows of some tables; without any, an empty table with ``columns``."""
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

@@ -21,7 +21,7 @@ from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.runs.ensemble import FURTHER, Change, load
 from tcpfair.runs.ensemble_table import as_measured
 from tcpfair.validation import papers
-from tcpfair.validation.campaign import Part
+from tcpfair.validation.campaign import Part, concatenated
 from tcpfair.validation.papers import AS_KERNEL, SCALED, Scaled
 from tcpfair.validation.scenarios import ENGINE, GUEST
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, Decided, quantities
@@ -56,7 +56,7 @@ class Compared:
     @property
     def clauses(self) -> pd.DataFrame:
         """The rows of all claims."""
-        return pd.concat([each.clauses for each in self.judged] or [pd.DataFrame(columns=CLAUSES)], ignore_index=True)
+        return concatenated([each.clauses for each in self.judged], CLAUSES)
 
 
 class Judged(NamedTuple):
@@ -83,8 +83,7 @@ def compare(layout: Layout, engine: Sequence[Part]) -> Compared:
         resembling.append(resemblances(layout, paper, of))
     known = [claim.id for paper in plans for claim in load_claims(layout.data / "claims" / f"{paper}.yaml")]
     said = discussions(layout, known) if plans else {}
-    rows = pd.concat(resembling, ignore_index=True) if resembling else pd.DataFrame()
-    return Compared(found, rows, said, missing)
+    return Compared(found, concatenated(resembling), said, missing)
 
 
 class Source(NamedTuple):

@@ -36,20 +36,20 @@ def experiments(config: PaperConfig) -> list[str]:
     return [name for name in config.experiments if is_drawn(config, name)]
 
 
-def redrawn(config: PaperConfig, seed: int, count: int, replicates: int | None = None) -> PaperConfig:
+def redrawn(config: PaperConfig, seed: int, count: int, replicates: int) -> PaperConfig:
     """The configuration with another seed of the generator, and ``count`` dumbbells of each kind.
 
     ``replicates`` is the largest number of runs of each dumbbell, for every simulator.
     """
     kinds = {name: {**kind, "count": count} for name, kind in config.analysis_value("drawn").items()}
-    new: dict[str, Any] = {"drawn_seed": seed, "drawn": kinds}
-    own = dict(config.experiments)
-    if replicates is not None:
-        runs = Value(value=replicates, source="--random")
-        own |= {name: own[name].model_copy(update={"runs": runs}) for name in kinds}
-        new["ns2_runs"] = config.analysis_value("ns2_runs") | {f"{name}/*": replicates for name in kinds}
+    ns2_runs = config.analysis_value("ns2_runs") | {f"{name}/*": replicates for name in kinds}
+    new = {"drawn_seed": seed, "drawn": kinds, "ns2_runs": ns2_runs}
     changed = {name: config.analysis[name].model_copy(update={"value": value}) for name, value in new.items()}
-    return config.model_copy(update={"analysis": config.analysis | changed, "experiments": own})
+    runs = Value(value=replicates, source="--random")
+    own = {name: config.experiments[name].model_copy(update={"runs": runs}) for name in kinds}
+    return config.model_copy(
+        update={"analysis": config.analysis | changed, "experiments": {**config.experiments, **own}}
+    )
 
 
 def specs(config: PaperConfig, experiment: str) -> list[RunSpec]:

@@ -107,14 +107,9 @@ def curve(trace: Trace, points: int) -> pd.DataFrame:
     run_ids = trace.runs.loc[trace.runs["replicate"] == 0, "run_id"]
     flows = trace.flows[trace.flows["run_id"].isin(run_ids)].sort_values("flow_id").groupby("run_id").head(1)
     samples = flows[["run_id", "flow_id", "protocol"]].merge(trace.samples, on=["run_id", "flow_id"])
-    parts = []
-    for label, rows in samples.groupby("protocol"):
-        rows = rows.sort_values("t_s")
+    parts = [pd.DataFrame(columns=CURVE_COLUMNS[1:])]
+    for label, rows in samples.astype({"cwnd_pkts": float}).groupby("protocol"):
         every = math.ceil(len(rows) / points)
-        rows = rows.iloc[every - 1 :: every]
-        parts.append(
-            pd.DataFrame(
-                {"label": label, "t_s": rows["t_s"].round(4), "cwnd_pkts": rows["cwnd_pkts"].astype(float).round(1)}
-            )
-        )
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=CURVE_COLUMNS[1:])
+        thinned = rows.sort_values("t_s").iloc[every - 1 :: every].round({"t_s": 4, "cwnd_pkts": 1})
+        parts.append(thinned.assign(label=label)[CURVE_COLUMNS[1:]])
+    return pd.concat(parts[1:] or parts, ignore_index=True)

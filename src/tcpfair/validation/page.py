@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import outputs
-from tcpfair.validation import chance, claims, drawn, papers
+from tcpfair.validation import campaign, chance, claims, drawn, papers
 from tcpfair.validation.agreement import (
     COLUMNS,
     EXPLAINED,
@@ -72,16 +72,16 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
         "agreement": rounded(comparison.rows[COLUMNS]),
         **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
         "curves": comparison.curves,
-        **_drawn_tables(comparison),
+        **drawn_tables(comparison.config, comparison.flows, comparison.dumbbells),
         "pairs": rounded(comparison.pairs),
     }
     for kind, kernel in comparison.kernels.items():
         tables |= {kind: rounded(kernel.rows[COLUMNS]), f"{kind}_runs": kernel.runs(*kernel.engine)}
         if drawn.experiments(kernel.config):
-            tables |= {f"{kind}_{name}": table for name, table in _drawn_tables(kernel).items()}
+            of_kind = drawn_tables(kernel.config, kernel.flows, kernel.dumbbells)
+            tables |= {f"{kind}_{name}": table for name, table in of_kind.items()}
     tables |= {"claims": rounded(comparison.claims.clauses), "resembling": rounded(comparison.claims.resembling)}
-    for name, table in tables.items():
-        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    write_tables(place, tables)
     shown = map(_row_view, _judged(comparison.rows))
     context = {
         "made_from": made_from,
@@ -218,19 +218,16 @@ def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
     return found
 
 
-def drawn_settings(config: PaperConfig) -> pd.DataFrame:
-    """The drawn settings of all random dumbbells, a row for each flow."""
-    tables = [drawn.table(config, name) for name in drawn.experiments(config)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+def drawn_tables(config: PaperConfig, flows: pd.DataFrame, dumbbells: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The tables about random dumbbells: their settings (a row for each flow), their flows and their verdicts."""
+    settings = campaign.concatenated([drawn.table(config, name) for name in drawn.experiments(config)])
+    return {"drawn": settings, "flows": rounded(flows), "dumbbells": rounded(dumbbells)}
 
 
-def _drawn_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
-    """The settings of random dumbbells, their flows and their verdicts."""
-    return {
-        "drawn": drawn_settings(comparison.config),
-        "flows": rounded(comparison.flows),
-        "dumbbells": rounded(comparison.dumbbells),
-    }
+def write_tables(place: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables as CSV files of a folder."""
+    for name, table in tables.items():
+        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
 
 
 def chance_view(comparison: Comparison) -> dict[str, Any]:
@@ -313,11 +310,10 @@ def claim_lines(of: claims.Compared) -> list[str]:
         sides = printed & ((own[f"{GUEST}_outcome"] == HOLDS) == (own["in_print"] == True))  # noqa: E712 (object column)
         counts.append(f"{sides.sum()} of {printed.sum()} with the published numbers")
         lines.append(f"{paper}: of {len(own)} clauses, {TITLES[GUEST]} agrees in {', '.join(counts)}")
-    return lines + [_resembling_line(own) for _, own in _by_row(of.resembling)]
-
-
-def _by_row(rows: pd.DataFrame) -> Iterable[tuple[Any, pd.DataFrame]]:
-    return rows.groupby(["hypothesis", "experiment", "label", "other"], sort=False) if len(rows) else ()
+    if len(of.resembling):
+        groups = of.resembling.groupby(["hypothesis", "experiment", "label", "other"], sort=False)
+        lines += [_resembling_line(own) for _, own in groups]
+    return lines
 
 
 def _resembling_line(own: pd.DataFrame) -> str:

@@ -34,7 +34,6 @@ from tcpfair.validation.shipped import folder
 
 KIND = "papers"  # of parts
 SCALED, AS_KERNEL = "scaled", "as_kernel"  # readings of a plan
-READINGS = (SCALED, AS_KERNEL)
 _WEIGHTED = ("nru", "stability", "convergence")  # groups of measures that need NRU weights
 _BYTES = ["delivered_bytes", "received_bytes"]
 _COLUMNS = ["key", "flow_id", "t_s", *_BYTES]
@@ -197,7 +196,7 @@ def engine_parts(layout: Layout, of: Mapping[str, Scaled]) -> list[Part]:
         _part(layout, ENGINE, paper, f"{name}_{reading}", scaled.specs(reading, name))
         for paper, scaled in of.items()
         for name in scaled.plan.experiments
-        for reading in READINGS
+        for reading in scaled.readings
     ]
 
 
@@ -215,13 +214,10 @@ def guest_parts(layout: Layout, of: Mapping[str, Scaled]) -> list[Part]:
 
 def _part(layout: Layout, backend: str, experiment: str, label: str, specs: list[RunSpec]) -> Part:
     made_from = {"scenarios": part([spec.key for spec in specs])}
-    made_from |= {"code": part(store.code_behind(store.asked(specs)))} if backend == ENGINE else _origin()
+    made_from |= (
+        {"code": part(store.code_behind(store.asked(specs)))} if backend == ENGINE else campaign.provenance(GUEST)
+    )
     return Part(KIND, backend, experiment, label, tuple(specs), (), campaign.store_of(layout), made_from)
-
-
-def _origin() -> dict[str, str]:
-    module = simulator(GUEST)
-    return {"tool": module.tool_version(), "code": module.source_hash()}
 
 
 def parts(layout: Layout, of: Mapping[str, Scaled], backend: str) -> list[Part]:
@@ -249,7 +245,7 @@ def files(layout: Layout) -> tuple[Path, Path]:
 def restore(layout: Layout, wanted: Collection[Part]) -> None:
     """Store the shipped runs of the guest as parts, if the current code and tools would make the same."""
     samples, about = shipped(layout)
-    if any(about.get(name) != value for name, value in _origin().items()):
+    if any(about.get(name) != value for name, value in campaign.provenance(GUEST).items()):
         return
     of_key = dict(list(samples.groupby("key")))
     for each in wanted:
@@ -263,7 +259,7 @@ def ship(layout: Layout, parts: Collection[Part]) -> None:
     samples, about = files(layout)
     found = pd.concat([each.kept().runs for each in parts], ignore_index=True)
     write_whole(samples, found.sort_values(["key", "flow_id", "t_s"]).to_parquet(index=False, compression="zstd"))
-    said = {**_origin(), "runs": sorted({spec.key for each in parts for spec in each.specs})}
+    said = {**campaign.provenance(GUEST), "runs": sorted({spec.key for each in parts for spec in each.specs})}
     write_whole(about, json.dumps(said, indent=1) + "\n")
 
 

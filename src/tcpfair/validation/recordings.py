@@ -27,13 +27,10 @@ from tcpfair.validation.scenarios import TESTBED, label_of, whole
 _ORDER = ("experiment", "label", "replicate")
 FOLDER, POLLS, CHECKS = "recordings", "polls.parquet", "checks.csv"
 _POLL_TYPES = {
-    "t_s": "float32",
-    "cwnd": "int32",
-    "ssthresh": "int64",
-    "rtt_us": "int32",
-    "total_retrans": "int32",
+    **{"t_s": "float32", "cwnd": "int32", "ssthresh": "int64", "rtt_us": "int32", "total_retrans": "int32"},
     "ca_state": "int8",
 }
+Runs = Sequence[tuple[RunSpec, Path]]  # with the folders of their recordings
 
 
 def place(layout: Layout) -> Path:
@@ -49,23 +46,20 @@ def are_kept(layout: Layout, config: PaperConfig, experiment: str) -> bool:
 def ship(layout: Layout, config: PaperConfig, experiment: str, origin: dict[str, str]) -> None:
     """Replace the shipped recordings of an experiment by those on this machine, which must be complete."""
     specs = whole(config, TESTBED).specs(config, experiment)
-    folders = [layout.recordings / spec.key for spec in specs]
+    runs = [(spec, layout.recordings / spec.key) for spec in specs]
     provenance = {
         **{"paper": config.paper, "experiment": experiment, "backend": TESTBED, "tool": origin["tool"]},
         **{"grid": list(config.experiments[experiment].grid), RUNS: [spec.key for spec in specs]},
     }
-    runs = [
-        testbed.as_of_spec(config.paper, experiment, spec, folder) for spec, folder in zip(specs, folders, strict=True)
-    ]
-    trace.write(testbed.gathered(runs, provenance), place(layout) / experiment)
-    shipped.replace_rows(place(layout) / CHECKS, experiment, _checks(experiment, specs, folders), _ORDER)
+    trace.write(testbed.as_trace(config.paper, experiment, runs, provenance), place(layout) / experiment)
+    shipped.replace_rows(place(layout) / CHECKS, experiment, _checks(experiment, runs), _ORDER)
     if len(specs[0].scenario.flows) == 1:
-        shipped.replace_rows(place(layout) / POLLS, experiment, _polls(experiment, specs, folders), _ORDER)
+        shipped.replace_rows(place(layout) / POLLS, experiment, _polls(experiment, runs), _ORDER)
 
 
-def _checks(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> pd.DataFrame:
+def _checks(experiment: str, runs: Runs) -> pd.DataFrame:
     rows = []
-    for spec, folder in zip(specs, folders, strict=True):
+    for spec, folder in runs:
         meta = json.loads((folder / reader.META).read_text())
         checked, late_pkts = meta.get("checked", {}), meta["relay"].get("late_pkts", {})
         rows.append(
@@ -89,16 +83,14 @@ def _checks(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) 
     return pd.DataFrame(rows)
 
 
-def _polls(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> pd.DataFrame:
+def _polls(experiment: str, runs: Runs) -> pd.DataFrame:
     """Every poll of the one flow of each run, t_s counted from the run's t = 0."""
     parts = []
-    for spec, folder in zip(specs, folders, strict=True):
-        meta = reader.read_meta(folder / reader.META)
+    for spec, folder in runs:
         polls = tcp_info.read_polls(folder / "s1.tcp.csv.gz")
-        own = polls.assign(t_s=polls["t"] - meta.t0)[[*_POLL_TYPES]].astype(_POLL_TYPES)
-        about = _about(experiment, spec)
-        parts.append(own.assign(**about)[[*about, *_POLL_TYPES]])
-    return pd.concat(parts, ignore_index=True)
+        since_s = polls["t"] - reader.read_meta(folder / reader.META).t0
+        parts.append(polls.assign(t_s=since_s, **_about(experiment, spec)))
+    return pd.concat(parts, ignore_index=True)[[*_ORDER, *_POLL_TYPES]].astype(_POLL_TYPES)
 
 
 def _about(experiment: str, spec: RunSpec) -> dict[str, str | int]:

@@ -69,7 +69,7 @@ def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
 
 def made_again(config: PaperConfig, experiment: str, spec: RunSpec) -> Trace:
     """The trace of one run, simulated now."""
-    return sources.merge([sources.simulate(config, experiment, "engine", [spec])])
+    return sources.merge([sources.simulate(config, experiment, [spec])])
 
 
 def is_same(made: Trace, run_id: int, held: Trace) -> bool:

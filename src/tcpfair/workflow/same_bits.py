@@ -80,7 +80,7 @@ def smoke_bits(layout: Layout, paper: str, experiment: str, smoke_s: float) -> l
             paper,
             experiment,
             spec.run_id,
-            hash_of(sources.simulate(config, experiment, "engine", [shorten(spec, smoke_s)])),
+            hash_of(sources.simulate(config, experiment, [shorten(spec, smoke_s)])),
         )
         for spec in run_specs(config, experiment)
         if spec.replicate == 0

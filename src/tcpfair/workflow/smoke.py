@@ -87,7 +87,7 @@ def rehearse(config: PaperConfig, smoke_s: float) -> tuple[list[dict[str, Any]],
     for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
         every = run_specs(config, name)
         specs = [shorten(spec, smoke_s) for spec in every if spec.replicate == 0]
-        made = sources.simulate(config, name, "engine", specs)
+        made = sources.simulate(config, name, specs)
         pkts += sources.delivered_pkts(made)
         row = {"experiment": name, "runs": len(specs)}
         if experiment.measures:

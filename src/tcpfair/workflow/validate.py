@@ -14,7 +14,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files import costs
-from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import outputs, shards
@@ -108,7 +107,7 @@ def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) ->
     selection = whole(config, tool)
     plans = papers.plans(layout) if tool == GUEST else {}
     chosen = chosen_experiments(config, selection, tool, experiments, plans)
-    origin = campaign.provenance(config, tool)
+    origin = campaign.provenance(tool)
     parts = campaign.parts(layout, config, kind, tool, [name for name in chosen if name not in plans])
     names = dict.fromkeys(part.experiment for part in parts)
     right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in names}
@@ -118,8 +117,9 @@ def run_tool(layout: Layout, tool: str, experiments: Sequence[str], how: How) ->
             own = runs[runs["replicate"].isin([spec.replicate for spec in part.specs])]
             if len(own) == len(part.specs):
                 part.keep(own, curves if 0 in own["replicate"].to_numpy() else curves.iloc[:0])
-    of_papers = papers.guest_parts(layout, plans) if plans else []
-    papers.restore(layout, of_papers)
+    of_papers = papers.guest_parts(layout, plans)
+    if of_papers:
+        papers.restore(layout, of_papers)
     parts += [part for part in of_papers if part.experiment in chosen]
     n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
     say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
@@ -176,8 +176,9 @@ def check_quickly(layout: Layout, tool: str, experiments: Sequence[str], how: Ho
                 for backend, parts in of.items()
             }
             rows = agreement.compare(config, name, tool, own[ENGINE], own[tool], selection.window(config, name))
-            for line in table_lines(rows):
-                say(line)
+            for row in rows.to_dict("records"):
+                other = f"{TITLES[tool]} {row['tool_mean']:>10.4g}"
+                say(f"{agreement.row_name(row):<34} engine {row['engine_mean']:>10.4g}   {other}")
             found += agreement.far_off(config, rows)
     finally:
         shutil.rmtree(campaign.store_of(layout) / QUICK, ignore_errors=True)
@@ -215,13 +216,7 @@ def try_random(layout: Layout, seed: int, count: int) -> bool:
         sides = (pd.concat(side, ignore_index=True) for side in zip(*runs, strict=True))
         tables.append(chance.flows(config, name, "ns2", *sides))
     verdicts = pd.DataFrame(rows, columns=chance.DUMBBELL_COLUMNS)
-    flows = pd.concat(tables, ignore_index=True)
-    for file, table in (
-        ("drawn.csv", page.drawn_settings(config)),
-        ("flows.csv", agreement.rounded(flows)),
-        ("dumbbells.csv", agreement.rounded(verdicts)),
-    ):
-        write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
+    page.write_tables(place, page.drawn_tables(config, pd.concat(tables, ignore_index=True), verdicts))
     for name, own in [*verdicts.groupby("experiment", sort=False), ("all", verdicts)]:
         say(f"verdict    {name}: {chance.verdict_counts(own)}, {stack}")
     say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
@@ -242,12 +237,3 @@ def _more_and_more(
             found[side] = pd.concat([found[side], more.kept().runs], ignore_index=True)
         yield upto, *found
         before = upto
-
-
-def table_lines(rows: pd.DataFrame) -> Iterator[str]:
-    """The rows as lines of text: the quantity, the engine, the other simulator."""
-    for row in rows.to_dict("records"):
-        yield (
-            f"{agreement.row_name(row):<34} engine {row['engine_mean']:>10.4g}   "
-            f"{TITLES[row['tool']]} {row['tool_mean']:>10.4g}"
-        )

@@ -68,11 +68,18 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
     provenance = {"backend": "testbed", "code": source_hash(), "tool": tool_version()}
     specs = checked(paper, experiment, specs, setup_of)
     place = Layout(repository_root()).recordings
-    made = [as_of_spec(paper.paper, experiment, spec, recorded(spec.scenario, place / spec.key)) for spec in specs]
-    return gathered(made, provenance)
+    runs = ((spec, recorded(spec.scenario, place / spec.key)) for spec in specs)
+    return as_trace(paper.paper, experiment, runs, provenance)
 
 
-def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trace:
+def as_trace(paper: str, experiment: str, runs: Iterable[tuple[RunSpec, Path]], provenance: dict) -> Trace:
+    """Recordings, each with the run of which it is, as one trace."""
+    made = [_as_of_spec(paper, experiment, spec, folder) for spec, folder in runs]
+    whole = {name: pd.concat([each[name] for each in made], ignore_index=True) for name in TABLES}
+    return Trace(**whole, provenance=provenance)
+
+
+def _as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> dict[str, pd.DataFrame]:
     """A recording as the run of a scenario: its run_id, its row of ``runs``, its flows in the scenario's order (imported, a
     recording has them in the order of their starts), samples at its interval: windows by the last poll, bytes spread evenly over
     iperf3's intervals."""
@@ -85,22 +92,13 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
     ]
     events = of_flows((flow.events for flow in observed.flows), shifts_s, empty("events"))
     has_events = events is not None and "events" in record
-    return Trace(
-        runs=tables.runs(paper, experiment, spec, "testbed"),
-        flows=tables.flows(spec),
-        samples=pd.concat(samples, ignore_index=True),
-        link=link_of(observed.link.table, edges_s).assign(run_id=run_id) if "link" in record else empty("link"),
-        events=events.assign(run_id=run_id) if has_events else empty("events"),
-        provenance={"backend": "testbed", **observed.provenance},
-    )
-
-
-def gathered(made: list[Trace], provenance: dict) -> Trace:
-    """Runs as one trace."""
-    if not made:
-        return Trace(**{name: empty(name) for name in TABLES}, provenance=provenance)
-    whole = {name: pd.concat([getattr(each, name) for each in made], ignore_index=True) for name in TABLES}
-    return Trace(**whole, provenance=provenance)
+    return {
+        "runs": tables.runs(paper, experiment, spec, "testbed"),
+        "flows": tables.flows(spec),
+        "samples": pd.concat(samples, ignore_index=True),
+        "link": link_of(observed.link.table, edges_s).assign(run_id=run_id) if "link" in record else empty("link"),
+        "events": events.assign(run_id=run_id) if has_events else empty("events"),
+    }
 
 
 def source_hash() -> str:

@@ -93,16 +93,20 @@ def has_netem() -> bool:
 
 def relay() -> Path:
     """The relay, compiled."""
-    return _compiled("relay", [HERE / "relay.c"], [compiler(), "-O2", "-o"], [HERE / "relay.c"])
+    return _c_program("relay")
 
 
 def loader() -> Path:
     """The program that registers a congestion control of BPF."""
-    sources = [HERE / "struct_ops.c"]
     try:
-        return _compiled("struct_ops", sources, [compiler(), "-O2", "-o"], [*sources, "-lbpf"])
+        return _c_program("struct_ops", "-lbpf")
     except InputError as error:
         raise InputError(f"{error}; its headers and library are in apt install libbpf-dev") from None
+
+
+def _c_program(name: str, *libraries: str) -> Path:
+    source = HERE / f"{name}.c"
+    return _compiled(name, [source], [compiler(), "-O2", "-o"], [source, *libraries])
 
 
 def bpf_object(cc: str) -> Path:

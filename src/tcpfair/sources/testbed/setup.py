@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.cc.registry import param_values
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import load_yaml
-from tcpfair.papers.scenario import Flow, Scenario, one_line
+from tcpfair.papers.scenario import Flow, Frozen, Scenario, validated
 from tcpfair.sources.refusals import refuse_unknown
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
@@ -33,14 +33,7 @@ def has_other_k(cc: str) -> bool:
     return cc in (K_OF_RTT, K_OF_KERNEL) or CONSTANT_K.fullmatch(cc) is not None
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TestbedFlow(_Strict):
+class TestbedFlow(Frozen):
     """One flow: iperf3 from a separate sender."""
 
     __test__ = False  # not a test class
@@ -60,14 +53,16 @@ class TestbedFlow(_Strict):
         return self
 
 
-class Setup(_Strict):
+class Setup(Frozen):
     """A run: senders with an RTT each, a drop-tail bottleneck, a receiver."""
 
     rate_bps: Annotated[float, Field(ge=1e6, le=MOST_RATE_BPS)]
     flows: tuple[TestbedFlow, ...] = Field(min_length=1, max_length=32)
     duration_s: Annotated[float, Field(ge=2, le=3600)]
     buffer_bytes: int | None = Field(default=None, ge=2 * FRAME_BYTES, le=2**31 - 1)
-    buffer_bdp: Positive | None = Field(default=None, description="of the longest RTT; 1 where neither is given")
+    buffer_bdp: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="of the longest RTT; 1 where neither is given"
+    )
     bottleneck: Literal["auto", "tbf", "relay"] = Field(
         default="auto", description="the kernel's token bucket, or the relay; auto: as the delay, all in one of them"
     )
@@ -116,10 +111,7 @@ class Setup(_Strict):
 
 def make_setup(values: dict[str, Any], where: str) -> Setup:
     """Validate plain values; raises InputError with one line that names the field."""
-    try:
-        return Setup.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, where) from None
+    return validated(Setup, values, where)
 
 
 def read_setup(path: Path) -> Setup:
@@ -188,7 +180,7 @@ def setup_of(scenario: Scenario) -> Setup:
     return make_setup({**values, "buffer_bytes": limit_bytes, "interval_s": scenario.sample_s}, "scenario")
 
 
-def kernel_cc(flow: Flow, where: str = "flow") -> str:
+def kernel_cc(flow: Flow, where: str) -> str:
     """The kernel's congestion control for a flow's algorithm. Raises InputError if it has none."""
     if flow.cc == "cubic_rtt":
         values = param_values("cubic_rtt", flow.params)
