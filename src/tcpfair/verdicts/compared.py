@@ -51,7 +51,7 @@ def write_compared(layout: Layout, config: Config, place: Path | None = None) ->
         "run_plan": assumptions.run_plan(held),
     }
     write_tables(tables, place or layout.ledger)
-    return printed.count(numbers).by_outcome()
+    return printed.count(numbers)
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------

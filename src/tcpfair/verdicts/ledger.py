@@ -110,8 +110,7 @@ def summary_table(
     scatter`` (outcome by the scatter of repetitions). Numbers are counted for each paper (exhibit empty) and for each exhibit
     or section that they belong to (`printed.belonging`): a number in the text that quotes an exhibit counts for both.
     """
-    words = {True: "within", False: "outside"}
-    outcomes = {by: numbers[by].map(words).fillna("not computed") for by in _NUMBERS.values()}
+    outcomes = {by: printed.outcomes(numbers[by]) for by in _NUMBERS.values()}
     numbers = numbers[["paper", "exhibit", "quotes"]].assign(**outcomes)
     of_numbers = [(what, numbers, by, printed.OUTCOMES) for what, by in _NUMBERS.items()]
     of_papers = [("exhibits", exhibits, "status", STATUSES), ("claims", verdicts, "verdict", claims.VERDICTS)]

@@ -42,13 +42,11 @@ COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 _NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
-Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read instead
-
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Printed:
     """The published results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
 
@@ -88,7 +86,7 @@ class Printed:
         if reading.changes:
             own, plain = self.of(name)["base"], self.of(AS_PRINTED)["base"]
             found = own[own != plain.reindex(own.index)].dropna().to_dict()
-        measured = self._measured(frozenset(reading.metrics.items()))
+        measured = Measured(self.load, reading.metrics)
         for number, cell in self.numbers.loc[self.numbers["within"].notna(), "cell"].items():
             if cell is not None and {(each, cell.measure) for each in cell.experiments} & set(reading.metrics):
                 found[number] = cell.value(measured)
@@ -103,7 +101,7 @@ class Printed:
         found["in_ensemble"] = found.index.isin(rows.index)
         found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
         others = found.index[~found["in_ensemble"]]
-        measured = self._measured(frozenset(reading.metrics.items()))
+        measured = Measured(self.load, reading.metrics)
         inside = {number: self._inside_runs(number, measured) for number in others}
         known = pd.Series(inside, dtype=object).dropna().astype(bool)
         return found.assign(
@@ -119,10 +117,6 @@ class Printed:
         runs = row["cell"].by_replicate(measured).dropna().astype(float)
         low, high = runs.quantile(list(self.inside))
         return bool(low <= value <= high) if len(runs) > 1 else None
-
-    @cache  # noqa: B019  (an object lives as long as the process)
-    def _measured(self, metrics: Metrics) -> Measured:
-        return Measured(self.load, dict(metrics))
 
     def counts(self, name: str, reading: Reading, but: Collection[int] = ()) -> dict[str, int]:
         """`COUNTS` and `APART` under a reading, of all numbers except ``but``."""

@@ -12,14 +12,14 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.papers.settings import BASE, grid_points, point_text
+from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import ensemble_table
 from tcpfair.runs.ensemble import AS_PRINTED, PaperEnsemble, Reading, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts.measured import Measured, Table, table_of
 
 SETTING, HYPOTHESIS = "setting", "hypothesis"
-_NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
+_NOT_DRAWN = [HYPOTHESIS, SETTING, "refused"]
 
 
 class NotInEnsembleError(InputError):
@@ -46,16 +46,12 @@ class Members(Measured):
         metrics, table = shipped
         drawn = table[(table[HYPOTHESIS] == simulated) & (table["refused"] == "")].set_index(SETTING)
         # values of the assumptions: a row per setting that ran, identified by its number
-        self.drawn = drawn.drop(columns=[name for name in _NOT_DRAWN if name in drawn])
+        self.drawn = drawn.drop(columns=_NOT_DRAWN, errors="ignore")
         self._own = metrics[(metrics[HYPOTHESIS] == simulated).to_numpy()]
 
     @property
     def settings(self) -> pd.Index:
         return self.drawn.index
-
-    @property
-    def has_base(self) -> bool:
-        return BASE in self.settings
 
     @cached_property
     def experiments(self) -> frozenset[str]:

@@ -183,7 +183,7 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
     counts = {
         "exhibits": Bar(printed.by_category(of_paper(ledger["exhibits"], paper)["status"], STATUSES)),
         "claims": Bar(printed.by_category(of_paper(ledger["claims"], paper)["verdict"], VERDICTS)),
-        "numbers": Bar(printed.count(numbers).by_outcome()),
+        "numbers": Bar(printed.count(numbers)),
     }
     return {
         "name": paper,
