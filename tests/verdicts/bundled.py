@@ -1,18 +1,20 @@
 """Metrics of the shipped traces: those of a build by the present code, or measured here and now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from tcpfair import measures
-from tcpfair.files.layout import Layout, repository_root
+from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import trace
 from tcpfair.runs.store import Held
 from tcpfair.verdicts.cells import cells as cells_of
+from tcpfair.verdicts.printed import load_printed
 
 LAYOUT = Layout(repository_root())
 
@@ -26,6 +28,18 @@ def config(paper: str) -> PaperConfig:
 def cells(paper: str) -> pd.DataFrame:
     """Its printed results with their cells; a copy is to be changed, not this."""
     return cells_of(config(paper), LAYOUT)
+
+
+@cache
+def published() -> pd.DataFrame:
+    """The printed numbers of all papers; a copy is to be changed, not this."""
+    return pd.concat([load_printed(config(paper), LAYOUT.data) for paper in PAPERS], ignore_index=True)
+
+
+def runs(values: Iterable[float], **about: Any) -> pd.DataFrame:
+    """Metrics of one cell, a run for each value; ``about`` has the other columns."""
+    table = pd.DataFrame({"value": list(values)})
+    return table.assign(run_id=table.index, replicate=table.index, **about)
 
 
 def with_rules(root: Path, change: Callable[[dict], None]) -> Layout:

@@ -46,12 +46,7 @@ def test_cells_as_a_reader_would_name_them():
 
 def synthetic(values, **grid):
     """Runs of one cell: a row of throughput_mean of flow 1 for each value."""
-    return pd.DataFrame(
-        [
-            {"run_id": n, "replicate": n, **grid, "flow": 1, "metric": "throughput_mean", "value": value}
-            for n, value in enumerate(values)
-        ]
-    )
+    return bundled.runs(values, flow=1, metric="throughput_mean", **grid)
 
 
 def test_a_ratio_divides_by_the_mean_of_its_base():

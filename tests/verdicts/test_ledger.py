@@ -94,13 +94,6 @@ def test_numbers_of_an_exhibit_that_failed_do_not_count(table):
     assert pd.isna(numbers.loc["ogura.sec-5.4", "reproduced"])
 
 
-def test_every_claim_has_one_verdict(table):
-    verdicts = table("claims")
-    assert len(verdicts) == 158
-    assert verdicts["id"].is_unique
-    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
-
-
 def test_equations_name_the_exhibits_that_use_them(table):
     equations = table("equations").set_index("id").fillna("")
     assert len(equations) == 60

@@ -103,8 +103,7 @@ def test_relative_distances_take_each_value_as_the_printed_one():
 
 def runs_of(cell, values):
     """Runs of one cell: a row for each value."""
-    rows = pd.DataFrame({"replicate": range(len(values)), "value": values})
-    return Measured(lambda name: rows.assign(metric=cell.measure, flow=cell.flow, **cell.where))
+    return Measured(lambda name: bundled.runs(values, metric=cell.measure, flow=cell.flow, **cell.where))
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.files.layout import PAPERS
-from tcpfair.verdicts.printed import both_tolerances, compare, load_printed
+from tcpfair.verdicts.printed import both_tolerances, compare
 from tcpfair.verdicts.yardsticks import (
     ERROR,
     NULL,
@@ -31,8 +31,8 @@ def papers():
 
 
 @pytest.fixture(scope="module")
-def printed(papers):
-    return pd.concat([load_printed(config, DATA) for config in papers.values()], ignore_index=True)
+def printed():
+    return bundled.published()
 
 
 @pytest.fixture(scope="module")

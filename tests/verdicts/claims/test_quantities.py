@@ -253,28 +253,6 @@ def test_where_an_index_was_not_measured_two_methods_are_not_compared(claim_id):
     assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], of=of).values())
 
 
-@cache
-def alike(paper: str) -> Measured:
-    """All experiments of a paper with six equal replicates."""
-
-    def load(experiment: str) -> pd.DataFrame:
-        table = metrics(paper, experiment)
-        one = table[table[REPLICATE] == 0]
-        return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
-
-    return Measured(load)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
-def test_equal_replicates_have_the_mean_of_each(claim_id):
-    claim = CLAIMS[claim_id]
-    single, mean = (found(claim, rows, of=alike(claim.paper)) for rows in ("runs", "means"))
-    for name in claim.clauses:
-        if len(frame(single[name])) == 6:
-            np.testing.assert_allclose(frame(mean[name]).iloc[[0, 5]], frame(single[name]).iloc[[4, 5]], rtol=1e-9)
-
-
 if __name__ == "__main__":
     pd.concat([as_recorded(CLAIMS[claim_id]) for claim_id in FUNCTIONS]).to_csv(
         RECORDED, index=False, float_format="%.10g"

@@ -1,15 +1,9 @@
-"""The report as a graph: what each id contains, which links lead on from there, and how many clicks it takes.
-
-    python -m tests.verdicts.report.links results/bundled/report.html
-
-follows every link of every claim and exhibit of a report that was built, and lists what is missing.
-"""
+"""The report as a graph: what each id contains, which links lead on from there, and how many clicks it takes."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -185,17 +179,3 @@ def members(page: Page, kind: str) -> list[str]:
 def faults(page: Page, folder: Path) -> list[str]:
     """All that is missing in a report."""
     return [*broken(page, folder), *one_way(page), *gaps(page, members(page, "claim"), members(page, "exhibit"))]
-
-
-def main() -> int:
-    path = Path(sys.argv[1])
-    page = as_one(texts_of(path))
-    claims, exhibits, lost = members(page, "claim"), members(page, "exhibit"), faults(page, path.parent)
-    print(
-        *lost, f"{len(claims)} claims, {len(exhibits)} exhibits, {len(page.links)} links, {len(lost)} faults", sep="\n"
-    )
-    return min(len(lost), 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
