@@ -180,9 +180,3 @@ def test_the_table_says_which_verdicts_would_turn(layout):
     wanted["claims_turned"] = wanted["turned"].str.count(":")
     assert list(table.columns) == margins.MARGIN_COLUMNS
     pd.testing.assert_frame_equal(table, wanted[margins.MARGIN_COLUMNS], check_dtype=False)
-
-
-def test_an_unknown_scatter_is_named_with_its_margin(layout):
-    (layout.data / "tolerances_scatter.yaml").write_text("share: {absolute: 15}\n")
-    with pytest.raises(InputError, match="scatter_b: measured: .* has no absolute 'rate'"):
-        margins.margin_table(layout, ["ogura"], pd.DataFrame({"id": [], "verdict": []}), CLAUSES)
