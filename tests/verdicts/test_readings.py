@@ -194,6 +194,7 @@ def test_measurements_of_an_earlier_paper_are_the_14_flows_and_the_self_pairs_of
         "bhatti2009.table8": 8,
     }
     assert scatter.reprints(bundled.config("kozu2014"), LAYOUT) == frozenset()
+    assert table.loc[table["exhibit"] == "bhatti2009.table4", "key"].str.contains("protocol=CCID2").all()
     found = known()
     assert found.counts(CONFIGURED, NOTHING)["reprinted"] == 40
     assert found.counts(CONFIGURED, NOTHING, found.reprints)["reprinted"] == 0

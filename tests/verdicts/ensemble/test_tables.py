@@ -12,13 +12,11 @@ from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import ensemble_table
 from tcpfair.runs.ensemble import HeldOut, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
-from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ensemble import clauses as of_settings
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import clauses_held
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
-from tcpfair.verdicts.scatter import reprints
 
 LAYOUT = Layout(repository_root())
 PAPER = load_paper(LAYOUT.paper_config("kozu2014"))
@@ -127,15 +125,6 @@ def test_a_testbed_inferred_from_another_paper_is_a_second_reference():
     alone = tables.tables(LAYOUT, "kozu2014", {"kozu2014": PAPER}, {"kozu2014": own}, config)
     assert alone["ensemble_held_out"].empty
     assert alone["ensemble_numbers"]["second"].isna().all()
-
-
-def test_what_one_paper_reprints_from_the_other_is_not_predicted():
-    paper = load_paper(LAYOUT.paper_config("bhatti2009"))
-    numbers = cells(paper, LAYOUT).loc[sorted(reprints(paper, LAYOUT))]
-    of_14_flows = {"bhatti2009.table7": 24, "bhatti2009.table8": 8}
-    assert numbers["exhibit"].value_counts().to_dict() == {"bhatti2009.table4": 8, **of_14_flows}
-    assert numbers.loc[numbers["exhibit"] == "bhatti2009.table4", "key"].str.contains("protocol=CCID2").all()
-    assert reprints(PAPER, LAYOUT) == frozenset()
 
 
 def test_an_experiment_that_is_left_out_is_named():
