@@ -113,18 +113,20 @@ def test_summary_counts_what_the_tables_hold(table, summary):
     assert sum(summary["claims"].values()) == 158
     assert summary["numbers"]["within"] == 2
     assert summary["numbers"]["outside"] == 1
-    counts = table("summary").fillna("").set_index(["paper", "exhibit", "what", "category"])
-    assert counts.loc[("ogura", "", "exhibits", "pending"), ["count", "total"]].tolist() == [14, 16]
-    # of the eight numbers in table VIII one is within and one outside
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "within"), "share"] == 0.125
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "not computed"), "count"] == 6
-    # of the 38 numbers of table V six stand in the text, which counts them for its sections as well
-    assert counts.loc[("bhatti2009", "bhatti2009.table5", "numbers", "not computed"), "count"] == 38
-    assert counts.loc[("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed"), "count"] == 1
-    assert counts.loc[("bhatti2009", "", "numbers", "within"), "total"] == 247  # each number once
-    # 0.55 and 0.36 lie within the scatter of single runs of 14 flows
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers by scatter", "within"), "count"] == 2
-    assert counts.loc[("bhatti2009", "", "numbers by scatter", "within"), "total"] == 247
+    rows = table("summary").fillna("").drop(columns="share").itertuples(index=False, name=None)
+    assert set(rows) >= {
+        ("ogura", "", "exhibits", "pending", 14, 16),
+        # of the eight numbers in table VIII one is within and one outside
+        ("bhatti2009", "bhatti2009.table8", "numbers", "within", 1, 8),
+        ("bhatti2009", "bhatti2009.table8", "numbers", "not computed", 6, 8),
+        # of the 38 numbers of table V six stand in the text, which counts them for its sections as well
+        ("bhatti2009", "bhatti2009.table5", "numbers", "not computed", 38, 38),
+        ("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed", 1, 1),
+        ("bhatti2009", "", "numbers", "within", 1, 247),  # each number once
+        # 0.55 and 0.36 lie within the scatter of single runs of 14 flows
+        ("bhatti2009", "bhatti2009.table8", "numbers by scatter", "within", 2, 8),
+        ("bhatti2009", "", "numbers by scatter", "within", 2, 247),
+    }
     shares = table("summary").groupby(["paper", "what", "exhibit"], dropna=False)["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
 

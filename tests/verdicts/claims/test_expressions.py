@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from tcpfair.verdicts.claims import expressions
@@ -14,6 +14,7 @@ from tcpfair.verdicts.claims.decision import frame
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, Expression
 from tcpfair.verdicts.measured import Measured
+from tests.verdicts import bundled
 from tests.verdicts.claims.test_statement import STATED, entry
 
 
@@ -59,75 +60,80 @@ def test_an_expression_survives_being_written_and_read():
 # --- Steps, with values by hand -----------------------------------------------------------------------------------
 
 NAN = float("nan")
-# x at 10, 20 and 40 ms, by protocol and flow
-X = {("A", 1): [1, 2, 4], ("A", 2): [2, 2, 2], ("B", 1): [3, -3, 9], ("B", 2): [NAN, 4, 1]}
-GRID = {"protocol": ["A", "B"], "rtt_ms": [10, 20, 40]}
-CONFIG = SimpleNamespace(
-    experiments={"model1": SimpleNamespace(grid={name: SimpleNamespace(value=value) for name, value in GRID.items()})}
+A, B = {10: 1, 20: 2, 40: 4}, {10: 3, 20: -3, 40: 9}  # by RTT
+B_LESS_A = {("B", 20): -5, ("B", 40): 5}
+X = {
+    ("A", 1): A,
+    ("A", 2): {10: 2, 20: 2, 40: 2},
+    ("B", 1): B,
+    ("B", 2): {10: NAN, 20: 4, 40: 1},
+}  # by protocol and flow
+METRICS = pd.concat(
+    bundled.runs([x], metric="x", protocol=protocol, flow=flow, rtt_ms=rtt_ms)
+    for (protocol, flow), by_rtt in X.items()
+    for rtt_ms, x in by_rtt.items()
 )
-METRICS = pd.DataFrame(
-    [
-        {"run_id": 0, "replicate": 0, "metric": "x", "flow": flow, "protocol": protocol, "rtt_ms": rtt_ms, "value": x}
-        for (protocol, flow), values in X.items()
-        for rtt_ms, x in zip(GRID["rtt_ms"], values, strict=True)
-    ]
-)
-
-
-def a(flow=1, **where):
-    return {"measure": "x", "flow": flow, "where": {"protocol": "A"} | where}
-
-
-ALL = {"measure": "x", "flow": 1}
-B = {"where": {"protocol": "B"}}
+GRID = {name: SimpleNamespace(value=METRICS[name].unique().tolist()) for name in ("protocol", "rtt_ms")}
+CONFIG = SimpleNamespace(experiments={"model1": SimpleNamespace(grid=GRID)})
 
 
 @pytest.mark.parametrize(
-    ("of", "expected"),
+    ("where", "steps", "expected"),
     [
         # cells
-        (ALL, dict(zip(product(*GRID.values()), X["A", 1] + X["B", 1], strict=True))),
-        (a(), {10: 1, 20: 2, 40: 4}),
-        (a(rtt_ms=20), {"": 2}),
-        (a(rtt_ms=[40, 10]), {40: 4, 10: 1}),
-        (a(rtt_ms={"from": 20}), {20: 2, 40: 4}),
-        (a(rtt_ms={"to": 20}), {10: 1, 20: 2}),
-        (a(rtt_ms={"but": 20}), {10: 1, 40: 4}),
-        (a(rtt_ms={"but": [10, 20]}), {40: 4}),
-        (a([2, 1], rtt_ms=40), {"flow 2": 2, "flow 1": 4}),
-        (a("each", rtt_ms={"to": 10}), {("flow 1", 10): 1, ("flow 2", 10): 2}),
+        ("", "[]", {**{("A", r): x for r, x in A.items()}, **{("B", r): x for r, x in B.items()}}),
+        ("protocol: A", "[]", A),
+        ("protocol: A, rtt_ms: 20", "[]", {"": 2}),
+        ("protocol: A, rtt_ms: [40, 10]", "[]", {40: 4, 10: 1}),
+        ("protocol: A, rtt_ms: {from: 20}", "[]", {20: 2, 40: 4}),
+        ("protocol: A, rtt_ms: {to: 20}", "[]", {10: 1, 20: 2}),
+        ("protocol: A, rtt_ms: {but: 20}", "[]", {10: 1, 40: 4}),
+        ("protocol: A, rtt_ms: {but: [10, 20]}", "[]", {40: 4}),
         # other cells: columns of the same name, the only column, by the variables of the fewer, and in the same place
-        ([a(), {"less": B}], {10: -2, 20: 5, 40: -5}),
-        ([a(), {"base": {"where": {"rtt_ms": 20}}}], {10: 0.5, 20: 1, 40: 2}),
-        ([a(rtt_ms=20), {"less": {"where": {"rtt_ms": [10, 40]}}}], {10: 1, 40: -2}),
-        ([a(rtt_ms=20), {"base": {"flow": 2, "where": {"rtt_ms": 40}}}], {"": 1}),
-        (
-            [ALL | {"where": {"rtt_ms": [10, 20]}}, {"less": a()}],
-            {("A", 10): 0, ("B", 10): 2, ("A", 20): 0, ("B", 20): -5},
-        ),
-        ([a(rtt_ms=[10]), {"base": {"where": {"rtt_ms": [40]}}}], {10: 0.25}),
-        ([a(rtt_ms=[10]), {"join": {"where": {"rtt_ms": [40]}}}], {10: 1, 40: 4}),
+        ("protocol: A", "[less: {where: {protocol: B}}]", {10: -2, 20: 5, 40: -5}),
+        ("protocol: A", "[base: {where: {rtt_ms: 20}}]", {10: 0.5, 20: 1, 40: 2}),
+        ("protocol: A, rtt_ms: 20", "[less: {where: {rtt_ms: [10, 40]}}]", {10: 1, 40: -2}),
+        ("protocol: A, rtt_ms: 20", "[base: {flow: 2, where: {rtt_ms: 40}}]", {"": 1}),
+        ("rtt_ms: {from: 20}", "[less: {where: {protocol: A}}]", {**{("A", r): 0 for r in (20, 40)}, **B_LESS_A}),
+        ("protocol: A, rtt_ms: [10]", "[base: {where: {rtt_ms: [40]}}]", {10: 0.25}),
+        ("protocol: A, rtt_ms: [10]", "[join: {where: {rtt_ms: [40]}}]", {10: 1, 40: 4}),
         # all columns, or those along a variable
-        ([a(), "mean"], {"": 7 / 3}),
-        ([a(), "geometric mean"], {"": 2}),
-        ([a(), "range"], {"": 3}),
-        ([ALL, {"min": "protocol"}], {10: 1, 20: -3, 40: 4}),
-        ([ALL, {"max": "rtt_ms"}], {"A": 4, "B": 9}),
-        ([ALL | B | {"flow": 2}, "max"], {"": NAN}),
-        ([a(), "median"], {"": 2}),
-        ([a(rtt_ms=[40, 10, 20]), "trend"], {"": 1}),
-        ([ALL | B, "trend"], {"": 1 / 3}),
-        ([a(), "typical factor"], {"": 2 ** (2 / 3) ** 0.5}),
+        ("protocol: A", "[mean]", {"": 7 / 3}),
+        ("protocol: A", "[geometric mean]", {"": 2}),
+        ("protocol: A", "[range]", {"": 3}),
+        ("", "[min: protocol]", {10: 1, 20: -3, 40: 4}),
+        ("", "[max: rtt_ms]", {"A": 4, "B": 9}),
+        ("protocol: B, rtt_ms: {to: 20}", "[join: {flow: 2}, max]", {"": NAN}),
+        ("protocol: A", "[median]", {"": 2}),
+        ("protocol: A, rtt_ms: [40, 10, 20]", "[trend]", {"": 1}),
+        ("protocol: B", "[trend]", {"": 1 / 3}),
+        ("protocol: A", "[typical factor]", {"": 2 ** (2 / 3) ** 0.5}),
         # cell by cell
-        ([ALL | B, "abs"], {10: 3, 20: 3, 40: 9}),
-        ([a(), {"base": {"where": {"rtt_ms": 20}}}, "factor"], {10: 2, 20: 1, 40: 2}),
-        ([a(), {"power": 2}], {10: 1, 20: 4, 40: 16}),
-        ([ALL | B | {"flow": 2}, {"above": 1}], {10: NAN, 20: 1, 40: 0}),
-        ([a(), {"names": ["a", "b", "c"]}], {"a": 1, "b": 2, "c": 4}),
+        ("protocol: B", "[abs]", {10: 3, 20: 3, 40: 9}),
+        ("protocol: A", "[base: {where: {rtt_ms: 20}}, factor]", {10: 2, 20: 1, 40: 2}),
+        ("protocol: A", "[power: 2]", {10: 1, 20: 4, 40: 16}),
+        ("protocol: B", "[base: {flow: 2}, above: 0]", {10: NAN, 20: 0, 40: 1}),
+        ("protocol: A", "[names: [a, b, c]]", {"a": 1, "b": 2, "c": 4}),
     ],
 )
-def test_steps(of, expected):
+def test_steps(where, steps, expected):
+    cells = {"measure": "x", "flow": 1, "where": yaml.safe_load(f"{{{where}}}")}
+    found = value([cells, *yaml.safe_load(steps)])
+    assert list(found) == list(expected)
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("flow", [[2, 1], "each"])
+def test_several_flows_are_columns(flow):
+    found = value({"measure": "x", "flow": flow, "where": {"protocol": "A", "rtt_ms": [40, 20]}})
+    wanted = {
+        (f"flow {n}", rtt_ms): X["A", n][rtt_ms] for n in ([1, 2] if flow == "each" else flow) for rtt_ms in (40, 20)
+    }
+    assert found == wanted and list(found) == list(wanted)
+
+
+def value(of):
+    """The value of each column, in order."""
     evidence = Evidence(claim(of), CONFIG, Measured({"model1": METRICS}.__getitem__), {}.__getitem__)
     (found,) = frame(expressions.quantities(evidence)["same"]).to_dict("records")
-    assert list(found) == list(expected)
-    assert list(found.values()) == pytest.approx(list(expected.values()), nan_ok=True)
+    return found

@@ -147,36 +147,31 @@ CLAUSES = pd.DataFrame(
     columns=["id", "clause", "outcome", "margin", "turns_at"],
 )
 VERDICTS = {"ogura.c05": "reproduced", "ogura.c01": "partly", "ogura.c02": "undecidable", "ogura.c03": "not run"}
-BOTH = "ogura.c05: not reproduced; ogura.c01: not reproduced"  # as they stand in the paper
+# what was not run is no clause; ogura.c02 stays undecidable, whatever its clause says; ties have no measured scatter
+TABLE = """
+margin,value,unit,tried,times,clauses,clauses_turned,claims,claims_turned,turned,reason
+tie_a,0.1,of the bound,none,0,2,0,2,0,,a
+tie_a,0.1,of the bound,half,0.5,2,0,2,0,,a
+tie_a,0.1,of the bound,twice,2,2,2,2,2,ogura.c05: not reproduced; ogura.c01: not reproduced,a
+scatter_b,5,Mb/s,none,0,2,0,2,0,,b
+scatter_b,5,Mb/s,half,0.5,2,0,2,0,,b
+scatter_b,5,Mb/s,twice,2,2,1,2,0,,b
+scatter_b,5,Mb/s,measured scatter,3,2,2,2,1,ogura.c01: reproduced,b
+all tie_*,,,none,,2,0,2,0,,
+all tie_*,,,half,,2,0,2,0,,
+all tie_*,,,twice,,2,2,2,2,ogura.c05: not reproduced; ogura.c01: not reproduced,
+all scatter_*,,,none,,2,0,2,0,,
+all scatter_*,,,half,,2,0,2,0,,
+all scatter_*,,,twice,,2,1,2,0,,
+all scatter_*,,,measured scatter,,2,2,2,1,ogura.c01: reproduced,
+all,,,none,,4,0,3,0,,
+all,,,half,,4,0,3,0,,
+all,,,twice,,4,3,3,2,ogura.c05: not reproduced; ogura.c01: not reproduced,
+all,,,measured scatter,,4,2,3,1,ogura.c01: reproduced,
+"""
 
 
 def test_the_table_says_which_verdicts_would_turn(layout):
     claims = pd.DataFrame(VERDICTS.items(), columns=["id", "verdict"])
     table = margins.margin_table(layout, ["ogura"], claims, CLAUSES)
-    tie, scatter = (0.1, "of the bound", "a"), (5, "Mb/s", "b")
-    # what was not run is no clause; ogura.c02 stays undecidable, whatever its clause says
-    expected = [
-        ("tie_a", *tie, "none", 0, 2, 0, 2, ""),
-        ("tie_a", *tie, "half", 0.5, 2, 0, 2, ""),
-        ("tie_a", *tie, "twice", 2, 2, 2, 2, BOTH),
-        ("scatter_b", *scatter, "none", 0, 2, 0, 2, ""),
-        ("scatter_b", *scatter, "half", 0.5, 2, 0, 2, ""),
-        ("scatter_b", *scatter, "twice", 2, 2, 1, 2, ""),
-        ("scatter_b", *scatter, "measured scatter", 3, 2, 2, 2, "ogura.c01: reproduced"),
-        ("all tie_*", None, "", "", "none", None, 2, 0, 2, ""),
-        ("all tie_*", None, "", "", "half", None, 2, 0, 2, ""),
-        ("all tie_*", None, "", "", "twice", None, 2, 2, 2, BOTH),
-        ("all scatter_*", None, "", "", "none", None, 2, 0, 2, ""),
-        ("all scatter_*", None, "", "", "half", None, 2, 0, 2, ""),
-        ("all scatter_*", None, "", "", "twice", None, 2, 1, 2, ""),
-        ("all scatter_*", None, "", "", "measured scatter", None, 2, 2, 2, "ogura.c01: reproduced"),
-        ("all", None, "", "", "none", None, 4, 0, 3, ""),
-        ("all", None, "", "", "half", None, 4, 0, 3, ""),
-        ("all", None, "", "", "twice", None, 4, 3, 3, BOTH),
-        ("all", None, "", "", "measured scatter", None, 4, 2, 3, "ogura.c01: reproduced"),  # ties stay as they are
-    ]
-    columns = ["margin", "value", "unit", "reason", "tried", "times", "clauses", "clauses_turned", "claims", "turned"]
-    wanted = pd.DataFrame(expected, columns=columns)
-    wanted["claims_turned"] = wanted["turned"].str.count(":")
-    assert list(table.columns) == margins.MARGIN_COLUMNS
-    pd.testing.assert_frame_equal(table, wanted[margins.MARGIN_COLUMNS], check_dtype=False)
+    assert table.to_csv(index=False, float_format="%g") == TABLE.lstrip()
