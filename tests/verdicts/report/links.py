@@ -34,46 +34,38 @@ class Page(HTMLParser):
         self.elements: Counter[str] = Counter()
         self.ids: list[str] = []
         self.links: list[str] = []
-        self.words: list[str] = []
         self.places: dict[str, Place] = {}
-        self._open: list[tuple[str, list[Place]]] = []
+        self._whole = Place("page")
+        self._open = [("page", [self._whole])]
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
         self.elements[tag] += 1
-        inside = list(self._open[-1][1]) if self._open else []
+        inside = list(self._open[-1][1])
         if "id" in given:
             self.ids.append(given["id"])
             inside.append(self.places.setdefault(given["id"], Place(tag)))
-        for name in ("href", "src"):
-            if name in given:
-                self.links.append(given[name])
-                if tag == "a":
-                    for place in inside:
-                        place.links.append(given[name])
+        links = [given[name] for name in ("href", "src") if name in given]
+        self.links += links
+        if tag == "a":
+            for place in inside:
+                place.links += links
         if tag not in VOID:
             self._open.append((tag, inside))
 
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
     def handle_endtag(self, tag):
-        while self._open and self._open.pop()[0] != tag:
+        while tag not in VOID and self._open.pop()[0] != tag:
             pass
 
     def handle_data(self, data):
-        if self._open and self._open[-1][0] in ("style", "script"):
-            return
-        self.words.append(data)
-        for place in self._open[-1][1] if self._open else ():
+        tag, inside = self._open[-1]
+        for place in inside if tag not in ("style", "script") else ():
             place.words.append(data)
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+        return self._whole.text
 
     def clicks(self) -> dict[str, int]:
         """Clicks from the front page to each address that can be reached, ids as ``#id``."""
