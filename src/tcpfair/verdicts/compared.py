@@ -95,10 +95,13 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
     """
     tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
     reference = pd.read_csv(layout.data / "reference" / "ns2.csv", dtype=str, keep_default_na=False)
-    ours = numbers[[*IDENTITY, "printed", "reproduced", "tolerance", "within"]]
-    table = reference.rename(columns={"value": "ns2"}).merge(ours, on=IDENTITY, how="left")
-    drawn = table[IDENTITY].merge(reproduced[[*IDENTITY, "value"]], on=IDENTITY, how="left")["value"]
-    table["reproduced"] = table["reproduced"].where(table["reproduced"].notna(), drawn)
+    table = reference.rename(columns={"value": "ns2"})
+    for ours in (
+        numbers[[*IDENTITY, "printed", "reproduced", "tolerance", "within"]],
+        reproduced[[*IDENTITY, "value"]],
+    ):
+        table = table.merge(ours, on=IDENTITY, how="left")
+    table["reproduced"] = table["reproduced"].fillna(table["value"])
     within = [
         printed.within(value, float(ns2), metric, tolerances).within if pd.notna(value) else None
         for value, ns2, metric in zip(table["printed"], table["ns2"], table["metric"], strict=True)
