@@ -11,7 +11,7 @@ from tcpfair.verdicts.claims import margins
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, holds, turning_point
 from tcpfair.verdicts.claims.statement import Margin, load_margins
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
-from tests.verdicts.claims.test_statement import CLAIMS, clause
+from tests.verdicts.claims.test_statement import CLAIMS, STATED, clause, entry
 
 TIE = {"clear": "tie", "margin": Margin(value=0.1, reason="x")}
 SCATTER = {"give": "scatter", "margin": Margin(value=0.1, reason="x")}
@@ -122,14 +122,8 @@ def layout(tmp_path):
         "ogura.c02": ({"give": "scatter_b"},),
         "ogura.c03": ({"clear": "tie_a"},),
     }
-    clause_of = {"says": "a", "quantity": "b", "why": "text", "at_least": 1}
     claims = [
-        {
-            "id": name,
-            "section": "1",
-            "claim": "a",
-            "clauses": dict(zip("xy", [clause_of | m for m in own], strict=False)),
-        }
+        entry(id=name, clauses=dict(zip("xy", [STATED | margin for margin in own], strict=False)))
         for name, own in stated.items()
     ]
     (folder / "ogura.yaml").write_text(yaml.safe_dump(claims))
