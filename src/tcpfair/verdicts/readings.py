@@ -28,6 +28,7 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import CLAUSES
+from tcpfair.verdicts.ensemble.members import AS_CONFIGURED
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
 from tcpfair.verdicts.printed import IDENTITY
@@ -39,7 +40,6 @@ COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_ru
 APART = ["not_computed", "no_cell", "repeated", "excluded"]
 COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 
-_NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
 
 
@@ -158,12 +158,12 @@ def reading_table(
         found = _printed(layout, held[name], numbers, ensemble, config)
         plan = config.papers.get(name)
         hypotheses = _readings(config, name)
-        readings = {CONFIGURED: (_NOTHING, "")}
+        readings = {CONFIGURED: (AS_CONFIGURED, "")}
         if plan and plan.second_reference:
-            readings[SECOND] = (_NOTHING, plan.second_reference)
+            readings[SECOND] = (AS_CONFIGURED, plan.second_reference)
         readings |= {each: (reading, plan.hypotheses[each].what) for each, reading in hypotheses.items()}
         counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
-        once.append(found.counts(CONFIGURED, _NOTHING, found.reprints if TWINS[0] in papers else ()))
+        once.append(found.counts(CONFIGURED, AS_CONFIGURED, found.reprints if TWINS[0] in papers else ()))
         rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
         if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
             for each, reading in hypotheses.items():

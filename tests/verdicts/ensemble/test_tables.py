@@ -145,7 +145,7 @@ def test_what_no_setting_is_said_to_give_is_given_by_none_of_the_shipped_ones():
     config = load(LAYOUT.ensemble_config)
     given, looked_at = {}, 0
     for name in config.papers:
-        members = Members(ensemble_table.read(LAYOUT.ensembles, name), load_paper(LAYOUT.paper_config(name)), "")
+        members = Members(ensemble_table.read(LAYOUT.ensembles, name), load_paper(LAYOUT.paper_config(name)))
         for claim in load_claims(LAYOUT.data / "claims" / f"{name}.yaml"):
             held = (
                 pd.DataFrame(clauses_held(claim, members)) if claim.cause == "no setting gives it" else pd.DataFrame()

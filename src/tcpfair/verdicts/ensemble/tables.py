@@ -57,7 +57,6 @@ class Judged:
     judging: Judging
     assumptions: tuple[Assumption, ...]
     what: str
-    refused: int  # settings
     others: Mapping[str, Judged] = field(
         default_factory=dict
     )  # other papers, as published, from which this is inferred
@@ -134,8 +133,8 @@ class Judged:
         return {"paper": self.paper, "hypothesis": self.members.hypothesis}
 
     def summary(self) -> dict:
-        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": self.refused}
-        about["numbers"] = len(self.compared.columns)
+        about = self._about | {"what": self.what, "settings": len(self.members.settings)}
+        about |= {"refused": self.members.refused, "numbers": len(self.compared.columns)}
         if not about["numbers"]:
             return about
         found = self.numbers
@@ -228,10 +227,10 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     assumptions = ensemble_of(config, paper).assumptions
     plan = config.papers[paper.paper]
-    for members, reading, refused in members_of(found, paper, plan):
+    for members in members_of(found, paper, plan):
         what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper as published"
-        judged = numbers[~excluded(numbers, reading.excluded)]
-        yield Judged(members, judged, width, config.judging, assumptions, what, refused)
+        judged = numbers[~excluded(numbers, members.reading.excluded)]
+        yield Judged(members, judged, width, config.judging, assumptions, what)
 
 
 def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
