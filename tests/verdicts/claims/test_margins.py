@@ -13,32 +13,34 @@ from tcpfair.verdicts.claims.statement import Margin, load_margins
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 from tests.verdicts.claims.test_statement import CLAIMS, STATED, clause, entry
 
-TIE = {"clear": "tie", "margin": Margin(value=0.1, reason="x")}
-SCATTER = {"give": "scatter", "margin": Margin(value=0.1, reason="x")}
-RELATIVE = {"give": "scatter", "margin": Margin(value=0.1, relative=True, reason="x")}
+MARGIN = Margin(value=0.1, reason="x")
+TIE, SCATTER = {"clear": "tie", "margin": MARGIN}, {"give": "scatter", "margin": MARGIN}
+MARGINS = {"tie": MARGIN, "scatter": MARGIN, "share": Margin(value=0.1, relative=True, reason="x")}
+
+# a clause, its values, and the multiple of its margin at which it turns
+TURNING = yaml.safe_load("""
+- [{at_least: 1, clear: tie}, [1.3, 1.2], 2]  # up to twice the tie it is clear of it
+- [{at_least: 1, clear: tie}, [1.3, 1.05], 0.5]
+- [{at_least: 1, clear: tie}, [0.9], .nan]  # on the wrong side, whatever counts as a tie
+- [{at_least: 1, give: scatter}, [0.8], 2]
+- [{at_least: 1, give: scatter}, [0.95, 1.2], 0.5]
+- [{at_least: 1, give: scatter}, [1.2], .nan]  # needs no margin
+- [{at_most: 2, give: scatter}, [2.3], 3]
+- [{at_least: 1, at_most: 2, give: scatter}, [0.9, 2.3], 3]
+- [{at_least: 4, give: share}, [3.6], 1]
+- [{at_least: 0, give: share}, [-1], .nan]  # a share of nothing
+- [{at_least: 0, at_most: 4, give: share}, [0.5, 4.2], 0.5]  # the other bound can turn it
+- [{at_least: 0, at_most: 4, give: share}, [0, 4.2], 0.5]
+- [{at_least: 0, at_most: 4, give: share}, [-1, 4.2], .nan]
+- [{at_least: 1}, [0.9], .nan]  # names no margin
+- [{at_least: 1, give: scatter}, [.nan], .nan]
+""")
 
 
-@pytest.mark.parametrize(
-    ("about", "values", "expected"),
-    [
-        (clause(at_least=1.0, **TIE), [1.3, 1.2], 2),  # up to twice the tie it is clear of it
-        (clause(at_least=1.0, **TIE), [1.3, 1.05], 0.5),
-        (clause(at_least=1.0, **TIE), [0.9], np.nan),  # on the wrong side, whatever counts as a tie
-        (clause(at_least=1.0, **SCATTER), [0.8], 2),
-        (clause(at_least=1.0, **SCATTER), [0.95, 1.2], 0.5),
-        (clause(at_least=1.0, **SCATTER), [1.2], np.nan),  # needs no margin
-        (clause(at_least=None, at_most=2.0, **SCATTER), [2.3], 3),
-        (clause(at_least=1.0, at_most=2.0, **SCATTER), [0.9, 2.3], 3),
-        (clause(at_least=4.0, **RELATIVE), [3.6], 1),
-        (clause(at_least=0.0, **RELATIVE), [-1.0], np.nan),  # a share of nothing
-        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [0.5, 4.2], 0.5),  # the other bound can turn it
-        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [0.0, 4.2], 0.5),
-        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [-1.0, 4.2], np.nan),
-        (clause(at_least=1.0), [0.9], np.nan),  # names no margin
-        (clause(at_least=1.0, **SCATTER), [np.nan], np.nan),
-    ],
-)
-def test_where_a_clause_turns(about, values, expected):
+@pytest.mark.parametrize(("fields", "values", "expected"), TURNING)
+def test_where_a_clause_turns(fields, values, expected):
+    named = MARGINS.get(fields.get("give") or fields.get("clear"))
+    about = clause(**{"at_least": None} | fields, margin=named)
     assert turning_point(about, pd.DataFrame([values])) == pytest.approx(expected, nan_ok=True)
 
 
