@@ -18,36 +18,36 @@ from tests.verdicts import bundled
 from tests.verdicts.claims.test_statement import STATED, entry
 
 
-def claim(of, **more):
-    return Claim.model_validate(entry("same", **{"experiments": ["model1"], "of": of} | more))
+def claim(**fields):
+    return Claim.model_validate(entry("same", **{"experiments": ["model1"]} | fields))
 
 
 @pytest.mark.parametrize(
-    ("of", "more", "told"),
+    ("fields", "told"),
     [
-        ([{"measure": "t1_s"}, "mode"], {}, "Input should be 'less'"),
-        ([{"measure": "t1_s"}, {"trend": "rtt_ms"}], {}, "trend takes no `along:`"),
-        ([{"measure": "t1_s"}, "less"], {}, "less, base and join need cells"),
-        ([{"measure": "t1_s"}, "above"], {}, "above and power need a number"),
-        ([{"measure": "t1_s"}, "names"], {}, "names needs labels"),
-        ([{"measure": "t1_s"}, {"do": "mean", "names": ["a"]}], {}, "other steps take none"),
-        ([{"measure": "t1_s"}, {"above": "rtt_ms"}], {}, "should be a valid number"),
-        ({"measure": "t1_s", "flow": "all"}, {}, "Input should be 'each'"),
-        ({"metric": "t1_s"}, {}, "Extra inputs are not permitted"),
-        ({"flow": 1}, {}, "measure is missing"),
-        ({"measure": "t1_s"}, {"experiments": ["model1", "model2"]}, "name the experiment"),
-        ([{"measure": "t1_s"}, {"less": {"experiment": "model2"}}], {}, "experiments: add 'model2'"),
-        (None, {"clauses": {"same": STATED | {"where": {"flow": 1}}}}, "needs an `of` to narrow"),
+        ("of: [{measure: t1_s}, mode]", "Input should be 'less'"),
+        ("of: [{measure: t1_s}, {trend: rtt_ms}]", "trend takes no `along:`"),
+        ("of: [{measure: t1_s}, less]", "less, base and join need cells"),
+        ("of: [{measure: t1_s}, above]", "above and power need a number"),
+        ("of: [{measure: t1_s}, names]", "names needs labels"),
+        ("of: [{measure: t1_s}, {do: mean, names: [a]}]", "other steps take none"),
+        ("of: [{measure: t1_s}, {above: rtt_ms}]", "should be a valid number"),
+        ("of: {measure: t1_s, flow: all}", "Input should be 'each'"),
+        ("of: {metric: t1_s}", "Extra inputs are not permitted"),
+        ("of: {flow: 1}", "measure is missing"),
+        ("{of: {measure: t1_s}, experiments: [model1, model2]}", "name the experiment"),
+        ("of: [{measure: t1_s}, {less: {experiment: model2}}]", "experiments: add 'model2'"),
+        ("clauses: {same: {says: a, quantity: b, why: c, at_least: 1, where: {flow: 1}}}", "needs an `of` to narrow"),
     ],
 )
-def test_what_is_no_expression_is_refused(of, more, told):
+def test_what_is_no_expression_is_refused(fields, told):
     with pytest.raises(ValidationError, match=told):
-        claim(of, **more)
+        claim(**yaml.safe_load(fields))
 
 
 def test_clauses_narrow_the_expression_of_the_claim():
     of = {"measure": "t1_s", "where": {"rtt_ms": 80}}
-    found = claim(of, clauses={"same": STATED | {"where": {"protocol": "Reno"}}}).expressions["same"]
+    found = claim(of=of, clauses={"same": STATED | {"where": {"protocol": "Reno"}}}).expressions["same"]
     assert found.cells.where == {"rtt_ms": 80, "protocol": "Reno"}
     assert found.cells.experiment == "model1"
 
@@ -134,6 +134,6 @@ def test_several_flows_are_columns(flow):
 
 def value(of):
     """The value of each column, in order."""
-    evidence = Evidence(claim(of), CONFIG, Measured({"model1": METRICS}.__getitem__), {}.__getitem__)
+    evidence = Evidence(claim(of=of), CONFIG, Measured({"model1": METRICS}.__getitem__), {}.__getitem__)
     (found,) = frame(expressions.quantities(evidence)["same"]).to_dict("records")
     return found
