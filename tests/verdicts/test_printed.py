@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.verdicts.printed import (
+    IDENTITY,
     PRINTED_COLUMNS,
     Counted,
     Tolerance,
@@ -22,6 +23,7 @@ from tcpfair.verdicts.printed import (
     load_tolerances,
     make_key,
     parse_key,
+    quoted_identity,
     within,
 )
 from tests.verdicts import bundled
@@ -81,15 +83,14 @@ def test_make_key_rejects_what_cannot_be_parsed_again(parts):
 
 
 def test_text_that_quotes_a_printed_cell_repeats_it_but_for_five(printed):
-    cells = printed.set_index(["exhibit", "key", "metric"])["value"]
+    cells = printed.set_index(IDENTITY)["value"].to_dict()
     repeated, differing = 0, {}
-    for row in printed[printed["quotes"] != ""].itertuples():
-        key = ";".join(part for part in row.key.split(";") if not part.startswith("condition="))
-        there = cells.get((row.quotes, key, row.metric))
-        if there == row.value:
+    for row in printed.to_dict("records"):
+        there = cells.get(quoted_identity(row))
+        if there == row["value"]:
             repeated += 1
         elif there is not None:
-            differing[row.exhibit, row.key] = (row.value, there)
+            differing[row["exhibit"], row["key"]] = (row["value"], there)
     assert repeated == 19
     assert differing == {
         ("bhatti2009.sec-V-C", "condition=self;flow=2;protocol=BIC;rtt_ms=25"): ("51", "61"),
