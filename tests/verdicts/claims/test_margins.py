@@ -14,7 +14,6 @@ from tcpfair.verdicts.printed import Tolerance, load_tolerances
 from tests.verdicts.claims.test_statement import CLAIMS, STATED, clause, entry
 
 MARGIN = Margin(value=0.1, reason="x")
-TIE, SCATTER = {"clear": "tie", "margin": MARGIN}, {"give": "scatter", "margin": MARGIN}
 MARGINS = {"tie": MARGIN, "scatter": MARGIN, "share": Margin(value=0.1, relative=True, reason="x")}
 
 # a clause, its values, and the multiple of its margin at which it turns
@@ -50,32 +49,35 @@ def test_where_a_clause_turns(fields, values, expected):
 )
 def test_what_turns_is_what_the_clause_itself_says_with_that_margin(kind, sides):
     random = np.random.default_rng(1)
-    turned = 0
     values = random.choice([1.0, 2.0], 120) + random.uniform(-0.3, 0.3, 120)  # near the bounds, where margins decide
-    for value, times in zip(values, random.uniform(0, 4, 120), strict=True):
-        now, then = (clause(**sides, **{kind: "m"}, margin=Margin(value=0.1 * k, reason="x")) for k in (1, times))
-        words = {1.0: HOLDS, 0.0: FAILS}
-        before, expected = (words[holds(about, value).iloc[0]] for about in (now, then))
-        assert outcome(now, before, turning_point(now, value), times) == expected
-        turned += before != expected
-    assert turned > 5
+    times = random.uniform(0, 4, 120)
+
+    def of(k):
+        return clause(**sides, **{kind: "m"}, margin=Margin(value=0.1 * k, reason="x"))
+
+    words = {1.0: HOLDS, 0.0: FAILS}
+    before = holds(of(1), pd.Series(values)).map(words)
+    expected = [words[holds(of(k), value).iloc[0]] for value, k in zip(values, times, strict=True)]
+    turns_at = [turning_point(of(1), value) for value in values]
+    rows = pd.DataFrame({"outcome": before, "turns_at": turns_at, "give": kind == "give"})
+    assert margins.outcomes(rows, pd.Series(times)).tolist() == expected
+    assert (before != expected).sum() > 5
 
 
-def test_what_is_open_stays_open():
-    assert outcome(clause(**TIE), OPEN, 0.5, 0) == OPEN
-
-
-def test_the_margin_as_it_is_turns_nothing():
-    """Not even a clause that a rounding error puts on the other side of it."""
-    assert outcome(clause(**TIE), HOLDS, 1 - 1e-6, 1) == HOLDS
-
-
-@pytest.mark.parametrize(("about", "now"), [(SCATTER, FAILS), (TIE, HOLDS)])
-@pytest.mark.parametrize("off", [0, 1e-12, -1e-12])
-def test_at_its_turning_point_a_clause_holds_but_for_rounding(about, now, off):
-    assert outcome(clause(**about), now, 2 + off, 2) == HOLDS
-    beyond = 2.001 if about is SCATTER else 1.999
-    assert outcome(clause(**about), now, beyond, 2) == FAILS
+@pytest.mark.parametrize(
+    ("give", "now", "turns_at", "times", "then"),
+    [
+        (False, OPEN, 0.5, 0, OPEN),
+        (False, HOLDS, 1 - 1e-6, 1, HOLDS),  # the margin as it is turns nothing, nor does a rounding error
+        *((True, FAILS, 2 + off, 2, HOLDS) for off in (0, 1e-12, -1e-12)),
+        *((False, HOLDS, 2 + off, 2, HOLDS) for off in (0, 1e-12, -1e-12)),
+        (True, FAILS, 2.001, 2, FAILS),
+        (False, HOLDS, 1.999, 2, FAILS),
+    ],
+)
+def test_at_its_turning_point_a_clause_holds_but_for_rounding(give, now, turns_at, times, then):
+    rows = pd.DataFrame({"outcome": [now], "turns_at": turns_at, "give": give})
+    assert margins.outcomes(rows, pd.Series([times])).tolist() == [then]
 
 
 def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
@@ -102,11 +104,6 @@ def test_every_shipped_margin_that_could_be_measured_has_its_scatter():
     times = {name: margins.measured_times(name, margin, scatter) for name, margin in load_margins(CLAIMS).items()}
     taken = {name for name, margin in load_margins(CLAIMS).items() if margin.of}
     assert {name for name in times if name.startswith("scatter_") and times[name] == 1} == taken
-
-
-def outcome(about, now, turns_at, times):
-    rows = pd.DataFrame({"outcome": [now], "turns_at": turns_at, "give": bool(about.give)})
-    return margins.outcomes(rows, pd.Series([times]))[0]
 
 
 @pytest.fixture
