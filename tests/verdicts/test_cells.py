@@ -88,4 +88,4 @@ def test_wrong_rules_are_named(tmp_path, change, hint):
         tmp_path, lambda rules: rules["fig8"]["ratio"].update(change) if change else rules.pop("fig8")
     )
     with pytest.raises(InputError, match=f"cells.yaml.*{re.escape(hint)}"):
-        cells(bundled.config("ogura"), layout)
+        cells(bundled.CONFIGS["ogura"], layout)

@@ -13,7 +13,8 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function, decide
 from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed_metrics import printed_metrics
-from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, LAYOUT
+from tests.verdicts.bundled import CONFIGS, LAYOUT
+from tests.verdicts.claims.worlds import CLAIMS
 
 FIRST = "pair_ccid2_first"
 N_FLOWS = 14
