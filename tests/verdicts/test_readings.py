@@ -276,7 +276,6 @@ def test_clauses_are_decided_by_the_metrics_of_a_reading(held):
     assert readings.clauses_read_as(held, None, lambda claim: "not asked for", nothing, config).empty
     done = rows[["id", "hypothesis"]].drop_duplicates()
     assert readings.clauses_read_as(held, None, lambda claim: "", done, config).empty
-    assert readings.clauses_read_as(held, None, lambda claim: "", nothing, None).empty
 
 
 @pytest.mark.parametrize(("metric", "other", "wrong"), [("U_n", "U_n@half", "U_n@half"), ("V_n", "U_n", "V_n")])

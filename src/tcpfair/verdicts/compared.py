@@ -41,7 +41,7 @@ def write_compared(layout: Layout, config: Config, place: Path | None = None) ->
         "numbers": numbers,
         **shipped,
         "equations": equation_table(layout, papers),
-        "readings": readings.reading_table(layout, held, numbers, shipped["ensemble_numbers"], readings.plans(layout)),
+        "readings": readings.reading_table(layout, held, numbers, shipped["ensemble_numbers"]),
         "yardsticks": yardstick_table(layout, papers, numbers, shipped["ensemble_numbers"]),
         "ns2": ns2,
         "guest": guest_table(layout, papers),
@@ -115,10 +115,8 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
 def guest_table(layout: Layout, papers: Iterable[str]) -> pd.DataFrame:
     """The papers' clauses on a Linux kernel in virtual time, at a size that it can run, and in the engine.
 
-    Columns of `tcpfair.validation.claims.CLAUSES`; no rows in a checkout without them.
+    Columns of `tcpfair.validation.claims.CLAUSES`.
     """
-    if not layout.guest_clauses.is_file():
-        return pd.DataFrame(columns=["paper", "id", "clause"])
     table = pd.read_csv(layout.guest_clauses, dtype=str, keep_default_na=False)
     return table[table["paper"].isin(list(papers))]
 

@@ -126,17 +126,8 @@ class Printed:
         return {count: int(both[count].sum()) for count in COUNTS} | {why: int((apart == why).sum()) for why in APART}
 
 
-def plans(layout: Layout) -> EnsembleConfig | None:
-    """The configuration of the ensembles; None in a checkout without it."""
-    return load(layout.ensemble_config) if layout.ensemble_config.is_file() else None
-
-
 def reading_table(
-    layout: Layout,
-    held: Mapping[str, Held],
-    numbers: pd.DataFrame,
-    ensemble: pd.DataFrame,
-    config: EnsembleConfig | None,
+    layout: Layout, held: Mapping[str, Held], numbers: pd.DataFrame, ensemble: pd.DataFrame
 ) -> pd.DataFrame:
     """Counts of the published numbers of each paper under each reading: `COLUMNS`. The last row is for all papers together.
 
@@ -146,11 +137,11 @@ def reading_table(
     paper, which the last row counts once. A number that was not simulated under a reading keeps the configured value. ``held``
     has the available runs; ``numbers`` and ``ensemble`` are the ledger's tables ``numbers`` and ``ensemble_numbers``.
 
-    A paper whose configuration lacks an experiment of its numbers has no rows; without ``config``, no paper has. Raises
-    InputError when a condition of a hypothesis (`CONDITIONS`) does not hold, unless numbers are missing or the ensemble has
-    other values.
+    A paper whose configuration lacks an experiment of its numbers has no rows. Raises InputError when a condition of a
+    hypothesis (`CONDITIONS`) does not hold, unless numbers are missing or the ensemble has other values.
     """
-    papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
+    config = load(layout.ensemble_config)
+    papers = {name: own.paper for name, own in held.items() if _has_all(own.paper, layout)}
     rows: list[dict[str, Any]] = []
     unmet: list[str] = []
     once: list[dict[str, int]] = []
@@ -280,7 +271,7 @@ def clauses_read_as(
     further: pd.DataFrame | None,
     left_out: Callable[[Claim], str],
     settings: pd.DataFrame,
-    config: EnsembleConfig | None,
+    config: EnsembleConfig,
 ) -> pd.DataFrame:
     """The clauses of a paper's claims whose experiments a hypothesis reads by other metrics, if the ensemble lacks them.
 
@@ -306,9 +297,9 @@ def clauses_read_as(
     return pd.DataFrame(rows, columns=CLAUSES)
 
 
-def _readings(config: EnsembleConfig | None, paper: str) -> dict[str, Reading]:
-    """The hypotheses of a paper by name; none in a checkout without ensembles."""
-    plan = config.papers.get(paper) if config else None
+def _readings(config: EnsembleConfig, paper: str) -> dict[str, Reading]:
+    """The hypotheses of a paper by name."""
+    plan = config.papers.get(paper)
     return {name: plan.reading(name) for name in plan.hypotheses} if plan else {}
 
 
@@ -321,7 +312,7 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
 
 
 def denied_in_print(
-    layout: Layout, paper: PaperConfig, config: EnsembleConfig | None
+    layout: Layout, paper: PaperConfig, config: EnsembleConfig
 ) -> Callable[[Claim], dict[str, list[str]]]:
     """A function that returns the clauses of a claim that the numbers of its ``paper`` contradict, by hypothesis: with all
     numbers (``""``), and for each hypothesis that excludes some, without these.

@@ -101,9 +101,7 @@ def yardstick_table(
         side_by_side(numbers, compare(results, table, *tolerances)).assign(yardstick=name)
         for name, table in others.items()
     ]
-    scatter = layout.data / "scatter.csv"
-    if scatter.is_file():
-        rows.append(_perfect_model(numbers, pd.read_csv(scatter)))
+    rows.append(_perfect_model(numbers, pd.read_csv(layout.data / "scatter.csv")))
     shares_of = pd.concat(rows).assign(measure=SHARE)
     table = pd.concat([shares_of, _errors(ensemble, null)]).reindex(columns=YARDSTICK_COLUMNS)
     return table.sort_values(["measure", "paper"], ascending=[False, True], kind="stable", ignore_index=True)

@@ -52,6 +52,7 @@ ENTRY = entry(id="ogura.c01", clauses={"more": STATED | {"at_least": 0, "clear":
 
 def written(tmp_path, *entries, margins="tie: {value: 0.1, reason: x}"):
     (tmp_path / "margins.yaml").write_text(margins)
+    (tmp_path / "causes.yaml").write_text("{}")
     path = tmp_path / "ogura.yaml"
     path.write_text(yaml.safe_dump(list(entries)))
     return path
