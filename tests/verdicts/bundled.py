@@ -1,31 +1,41 @@
-"""Metrics of the shipped traces: those of a build by the present code, or measured here and now."""
+"""The papers as configured, their printed numbers, and metrics of the shipped traces: built, or measured here and now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from tcpfair import measures
-from tcpfair.files.layout import Layout, repository_root
-from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.papers import load_paper
 from tcpfair.runs import trace
 from tcpfair.runs.store import Held
 from tcpfair.verdicts.cells import cells as cells_of
+from tcpfair.verdicts.printed import load_printed
 
 LAYOUT = Layout(repository_root())
-
-
-@cache
-def config(paper: str) -> PaperConfig:
-    return load_paper(LAYOUT.paper_config(paper))
+CONFIGS = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
 
 
 @cache
 def cells(paper: str) -> pd.DataFrame:
     """Its printed results with their cells; a copy is to be changed, not this."""
-    return cells_of(config(paper), LAYOUT)
+    return cells_of(CONFIGS[paper], LAYOUT)
+
+
+@cache
+def published() -> pd.DataFrame:
+    """The printed numbers of all papers; a copy is to be changed, not this."""
+    return pd.concat([load_printed(config, LAYOUT.data) for config in CONFIGS.values()], ignore_index=True)
+
+
+def runs(values: Iterable[float], **about: Any) -> pd.DataFrame:
+    """Metrics of one cell, a run for each value; ``about`` has the other columns."""
+    table = pd.DataFrame({"value": list(values)})
+    return table.assign(run_id=table.index, replicate=table.index, **about)
 
 
 def with_rules(root: Path, change: Callable[[dict], None]) -> Layout:
@@ -49,7 +59,7 @@ def number(table: pd.DataFrame, exhibit: str, key: str, metric: str) -> pd.Serie
 
 @cache
 def _held(paper: str) -> Held:
-    return Held(LAYOUT, config(paper))
+    return Held(LAYOUT, CONFIGS[paper])
 
 
 @cache
@@ -57,6 +67,6 @@ def metrics(paper: str, experiment: str) -> pd.DataFrame:
     """As `tcpfair.measures.measure` gives them, all runs of the experiment; of a build, rounded as stored."""
     if built := _held(paper).metrics(experiment):
         return pd.read_parquet(built)
-    weights = config(paper).experiments[experiment].weights
+    weights = CONFIGS[paper].experiments[experiment].weights
     of_self = metrics(paper, weights.experiment) if weights else None
-    return measures.measure(trace.read(LAYOUT.bundled(paper, experiment)), config(paper), experiment, of_self)
+    return measures.measure(trace.read(LAYOUT.bundled(paper, experiment)), CONFIGS[paper], experiment, of_self)

@@ -10,7 +10,6 @@ from tests.small_checkout import put_exhibit
 
 JFI = ("rtt_ms=25", "jfi")
 FIG8, FIG9 = "ogura.fig8", "ogura.fig9"
-ONE = {"n_runs": 1}  # a number without a spread
 
 
 @pytest.fixture
@@ -56,69 +55,46 @@ def test_what_was_just_accepted_has_not_moved(layout):
     assert changes(layout, *numbers, c01="reproduced") == []
 
 
+NONE, OF_8, OF_2 = {"n_runs": 1}, {"sd": 0.2, "n_runs": 8}, {"sd": 0.2, "n_runs": 2}  # spreads
+SAME_IN_ALL, UNKNOWN = {"sd": 0.0, "n_runs": 8}, {"sd": None, "n_runs": 8}
+
+
 @pytest.mark.parametrize(
-    ("before", "now", "moved"),
+    ("before", "now", "spreads", "change"),
     [
-        ("8333.3333333", "8333.3333334", False),  # 1.2e-11 of the value
-        ("8333.33333", "8333.33334", True),  # 1.2e-9
-        ("-1.5", "-1.49", True),
-        ("0", "0.0", False),
-        ("0", "1e-12", True),  # no share of nothing is small
-        ("A", "B", True),
-        ("-", "61", True),
-        ("61", "", True),
+        ("8333.3333333", "8333.3333334", (NONE, NONE), None),  # 1.2e-11 of the value
+        ("8333.33333", "8333.33334", (NONE, NONE), "moved"),  # 1.2e-9
+        ("0", "0.0", (NONE, NONE), None),
+        ("0", "1e-12", (NONE, NONE), "moved"),  # no share of nothing is small
+        ("A", "B", (NONE, NONE), "moved"),
+        ("A", "B", (OF_8, OF_8), "moved"),  # a letter has no spread
+        ("-", "61", (NONE, NONE), "moved"),
+        ("61", "", (NONE, NONE), "moved"),
+        # two means over 8 runs with sd 0.2: one standard error is 0.0707 each, 0.1 of the difference, so the bar is 0.2
+        (1.0, 1.199, (OF_8, OF_8), "within spread"),
+        (1.0, 1.201, (OF_8, OF_8), "moved"),
+        (1.0, 0.801, (OF_8, OF_8), "within spread"),
+        (1.0, 0.799, (OF_8, OF_8), "moved"),
+        (0.0, 0.01, (OF_8, OF_8), "within spread"),
+        (1.0, 1.1, (OF_8, SAME_IN_ALL), "within spread"),  # 0.14 of the one alone
+        (1.0, 1.1, (SAME_IN_ALL, SAME_IN_ALL), "moved"),
+        (1.0, 1.1, (OF_2, OF_2), "within spread"),
+        (1.0, 1.1, ({"sd": 0.2, "n_runs": 1}, OF_8), "moved"),  # of one run nobody knows the spread
+        (1.0, 1.1, (OF_8, UNKNOWN), "moved"),
     ],
 )
-def test_a_number_without_spread_moves_beyond_a_billionth(layout, before, now, moved):
-    accepted(layout, (*JFI, before), **ONE)
-    assert changed(layout, (*JFI, now), **ONE)["change"].tolist() == ["moved"] * moved
+def test_a_number_moves_beyond_two_standard_errors_of_the_difference(layout, before, now, spreads, change):
+    accepted(layout, (*JFI, before), **spreads[0])
+    assert changed(layout, (*JFI, now), **spreads[1])["change"].tolist() == ([change] if change else [])
 
 
-# two means over 8 runs with sd 0.2: one standard error is 0.0707 each, 0.1 of the difference, so the bar is 0.2
-@pytest.mark.parametrize(
-    ("now", "change"), [(1.199, "within spread"), (1.201, "moved"), (0.801, "within spread"), (0.799, "moved")]
-)
-def test_a_mean_moves_beyond_two_standard_errors_of_the_difference(layout, now, change):
-    accepted(layout, (*JFI, 1.0), sd=0.2, n_runs=8)
-    found = changed(layout, (*JFI, now), sd=0.2, n_runs=8)
-    assert found["change"].tolist() == [change]
-    assert found[["baseline_reach", "today_reach"]].to_numpy().tolist() == [[pytest.approx(0.14142, rel=1e-4)] * 2]
-    assert found["relative"].tolist() == [pytest.approx(now - 1)]
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "change"),
-    [
-        ({"sd": 0.2, "n_runs": 8}, {"sd": 0.0, "n_runs": 8}, "within spread"),  # 0.14 of the one alone
-        ({"sd": 0.0, "n_runs": 8}, {"sd": 0.0, "n_runs": 8}, "moved"),  # the same in every run, each time
-        ({"sd": 0.2, "n_runs": 2}, {"sd": 0.2, "n_runs": 2}, "within spread"),
-        ({"sd": 0.2, "n_runs": 1}, {"sd": 0.2, "n_runs": 8}, "moved"),  # of one run nobody knows the spread
-        ({"sd": 0.2, "n_runs": 8}, {"sd": None, "n_runs": 8}, "moved"),
-    ],
-)
-def test_a_spread_that_is_not_known_on_both_sides_explains_nothing(layout, before, now, change):
-    accepted(layout, (*JFI, 1.0), **before)
-    assert changed(layout, (*JFI, 1.1), **now)["change"].tolist() == [change]
-
-
-def test_from_zero_a_mean_is_judged_by_its_spread_too(layout):
-    accepted(layout, (*JFI, 0.0))
-    assert changes(layout, (*JFI, 0.01)) == [[FIG8, "0.0", "0.01", "within spread"]]
-
-
-def test_a_letter_moves_whatever_the_spread(layout):
-    accepted(layout, (*JFI, "A"))
-    assert changes(layout, (*JFI, "B")) == [[FIG8, "A", "B", "moved"]]
-
-
-def test_only_numbers_that_moved_have_a_size(layout):
-    accepted(layout, (*JFI, "A"), ("rtt_ms=50", "jfi", ""), **ONE)
-    assert changed(layout, (*JFI, "B"), ("rtt_ms=99", "jfi", ""), **ONE)["relative"].isna().tolist() == [True] * 3
-
-
-def test_size_of_a_move_is_a_share_of_the_baseline_with_its_sign(layout):
-    accepted(layout, (*JFI, -2.0))
-    assert changed(layout, (*JFI, -2.5))["relative"].tolist() == [-0.25]
+@pytest.mark.parametrize(("before", "now", "size"), [(-2.0, -2.5, -0.25), ("A", "B", None), ("", 1.0, None)])
+def test_size_of_a_move_is_a_share_of_the_baseline_with_its_sign(layout, before, now, size):
+    accepted(layout, (*JFI, before), **OF_8)
+    (row,) = changed(layout, (*JFI, now), **OF_8).to_dict("records")
+    assert row["relative"] == pytest.approx(size, nan_ok=True)
+    if size:
+        assert (row["baseline_reach"], row["today_reach"]) == pytest.approx((0.14142, 0.14142), rel=1e-4)
 
 
 def test_flipped_verdicts_come_first_then_numbers_that_moved_are_gone_new_or_within_their_spread(layout):
@@ -277,15 +253,15 @@ def test_verdicts_and_numbers_are_told_with_old_new_and_spread(layout):
 def test_the_largest_moves_are_told_first_and_the_rest_is_counted(layout):
     cells = [f"rtt_ms={rtt}" for rtt in range(10, 30)]
     claims = {f"c{n:02d}": "reproduced" for n in range(1, 21)}
-    accepted(layout, *((cell, "jfi", 1.0) for cell in cells), **ONE, **claims)
+    accepted(layout, *((cell, "jfi", 1.0) for cell in cells), **NONE, **claims)
     numbers = [(cell, "jfi", 1 - (i + 1) / 100) for i, cell in enumerate(cells)]
-    only_numbers = told(layout, changed(layout, *numbers, **ONE, **claims))
+    only_numbers = told(layout, changed(layout, *numbers, **NONE, **claims))
     assert only_numbers[1] == "           ogura.fig8 29 ms, jfi 1 -> 0.8"
     assert only_numbers[10:] == [
         "           ogura.fig8 20 ms, jfi 1 -> 0.89",
         "           and 10 more: results/bundled/ledger/changes.csv",
     ]
-    both = told(layout, changed(layout, *numbers, **ONE, **dict.fromkeys(claims, "partly")))
+    both = told(layout, changed(layout, *numbers, **NONE, **dict.fromkeys(claims, "partly")))
     assert [line.split()[0] for line in both[1:6]] == [f"ogura.c{n:02d}" for n in range(1, 6)]
     assert [line.split()[1] for line in both[6:11]] == ["29", "28", "27", "26", "25"]
     assert both[11].split() == ["and", "30", "more:", "results/bundled/ledger/changes.csv"]

@@ -7,10 +7,10 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.papers import Config, load_paper
 from tcpfair.verdicts import claims, compared
-from tcpfair.verdicts.claims.registry import load_claims
 from tcpfair.verdicts.printed import parse_key
 from tests import small_checkout
 from tests.small_checkout import ROOT, put_exhibit
+from tests.verdicts.claims.worlds import CLAIMS
 
 # bhatti2009, table VIII: 0.51 at 25 ms and 0.30 at 50 ms; the tolerance of JFI is 0.05
 TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
@@ -94,13 +94,6 @@ def test_numbers_of_an_exhibit_that_failed_do_not_count(table):
     assert pd.isna(numbers.loc["ogura.sec-5.4", "reproduced"])
 
 
-def test_every_claim_has_one_verdict(table):
-    verdicts = table("claims")
-    assert len(verdicts) == 158
-    assert verdicts["id"].is_unique
-    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
-
-
 def test_equations_name_the_exhibits_that_use_them(table):
     equations = table("equations").set_index("id").fillna("")
     assert len(equations) == 60
@@ -120,25 +113,26 @@ def test_summary_counts_what_the_tables_hold(table, summary):
     assert sum(summary["claims"].values()) == 158
     assert summary["numbers"]["within"] == 2
     assert summary["numbers"]["outside"] == 1
-    counts = table("summary").fillna("").set_index(["paper", "exhibit", "what", "category"])
-    assert counts.loc[("ogura", "", "exhibits", "pending"), ["count", "total"]].tolist() == [14, 16]
-    # of the eight numbers in table VIII one is within and one outside
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "within"), "share"] == 0.125
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "not computed"), "count"] == 6
-    # of the 38 numbers of table V six stand in the text, which counts them for its sections as well
-    assert counts.loc[("bhatti2009", "bhatti2009.table5", "numbers", "not computed"), "count"] == 38
-    assert counts.loc[("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed"), "count"] == 1
-    assert counts.loc[("bhatti2009", "", "numbers", "within"), "total"] == 247  # each number once
-    # 0.55 and 0.36 lie within the scatter of single runs of 14 flows
-    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers by scatter", "within"), "count"] == 2
-    assert counts.loc[("bhatti2009", "", "numbers by scatter", "within"), "total"] == 247
+    rows = table("summary").fillna("").drop(columns="share").itertuples(index=False, name=None)
+    assert set(rows) >= {
+        ("ogura", "", "exhibits", "pending", 14, 16),
+        # of the eight numbers in table VIII one is within and one outside
+        ("bhatti2009", "bhatti2009.table8", "numbers", "within", 1, 8),
+        ("bhatti2009", "bhatti2009.table8", "numbers", "not computed", 6, 8),
+        # of the 38 numbers of table V six stand in the text, which counts them for its sections as well
+        ("bhatti2009", "bhatti2009.table5", "numbers", "not computed", 38, 38),
+        ("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed", 1, 1),
+        ("bhatti2009", "", "numbers", "within", 1, 247),  # each number once
+        # 0.55 and 0.36 lie within the scatter of single runs of 14 flows
+        ("bhatti2009", "bhatti2009.table8", "numbers by scatter", "within", 2, 8),
+        ("bhatti2009", "", "numbers by scatter", "within", 2, 247),
+    }
     shares = table("summary").groupby(["paper", "what", "exhibit"], dropna=False)["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
 
 
 def test_the_kernel_answers_clauses_of_requested_papers_only(checkout, tmp_path):
     layout = Layout(tmp_path)
-    assert compared.guest_table(layout, PAPERS).empty  # without the file
     layout.guest_clauses.parent.mkdir(parents=True)
     layout.guest_clauses.write_text(
         "paper,id,clause,guest_outcome\nogura,ogura.c01,a,holds\nha2006,ha2006.c01,b,open\n"
@@ -215,10 +209,8 @@ def part(checkout, summary):
     for name, cell in (("ogura.fig4", (*reno, 9.9)), ("ogura.fig6", (*alpha, 9.9)), ("kozu2014.fig2", (*reno, 9.9))):
         put_exhibit(layout, name, [cell], n_runs=1)
     (layout.data / "expected").mkdir()
-    ids = [
-        f"{claim.id},reproduced" for paper in PAPERS for claim in load_claims(layout.data / "claims" / f"{paper}.yaml")
-    ]
-    (layout.data / "expected" / "verdicts.csv").write_text("\n".join(["id,verdict", *ids, ""]))
+    before = pd.DataFrame({"id": list(CLAIMS), "verdict": "reproduced"})
+    before.to_csv(layout.data / "expected" / "verdicts.csv", index=False)
     for exhibit in ("ogura/fig04", "ogura/fig06", "kozu2014/fig02"):
         path = layout.data / "expected" / f"{exhibit}.csv"
         path.parent.mkdir(exist_ok=True)

@@ -19,17 +19,15 @@ CELLS = {
 }
 
 
-def rows():
+def metrics():
     for rtt_ms, (j, *u_db, _) in CELLS.items():
-        for replicate, off in enumerate((-0.3, 0.0, 0.001)):  # whose median counts
-            about = {"run_id": rtt_ms + replicate, "replicate": replicate, "rtt_ms": rtt_ms}
-            yield {**about, "flow": 0, "flow_protocol": "", "metric": "jfi_mean", "value": j + off}
-            for flow, u in enumerate(u_db, 1):
-                yield {**about, "flow": flow, "flow_protocol": "x", "metric": "U_n_of_means", "value": u + off}
+        for flow, value in enumerate((j, *u_db)):
+            about = {"flow": flow, "flow_protocol": "", "metric": "U_n_of_means" if flow else "jfi_mean"}
+            yield bundled.runs([value - 0.3, value, value + 0.001], rtt_ms=rtt_ms, **about)  # whose median counts
 
 
 def test_cells_are_counted_by_what_each_measure_says():
-    measured = Measured(lambda experiment: pd.DataFrame(rows()).sample(frac=1, random_state=1))
+    measured = Measured(lambda experiment: pd.concat(metrics()).sample(frac=1, random_state=1))
     found = counts(measured, "pair", 0.9, -0.46)
     said = [words for *_, words in CELLS.values()]
     assert found == {"cells": 6} | {words: said.count(words) for words in found if words != "cells"}
@@ -38,7 +36,7 @@ def test_cells_are_counted_by_what_each_measure_says():
 
 
 def test_a_fair_index_hides_losers_in_the_papers_pairs():
-    found = nru_or_jfi([Context(bundled.config(paper), bundled.LAYOUT) for paper in PAPERS])
+    found = nru_or_jfi([Context(bundled.CONFIGS[paper], bundled.LAYOUT) for paper in PAPERS])
     assert set(found.index.get_level_values("paper")) == {"bhatti2008", "bhatti2009"}
     assert (found.drop(columns="cells").sum(axis=1) == found["cells"]).all()
     pairs = found[found.index.get_level_values("experiment").str.startswith("pair")]

@@ -34,7 +34,7 @@ class Shipped(Context):
 
 @pytest.mark.parametrize("paper", [pytest.param(paper, marks=pytest.mark.slow) for paper in PAPERS])
 def test_every_table_is_that_of_the_baseline(paper):
-    seen = Shipped(bundled.config(paper), Layout(bundled.LAYOUT.root, "bundled"))
+    seen = Shipped(bundled.CONFIGS[paper], Layout(bundled.LAYOUT.root, "bundled"))
     for exhibit in seen.paper.exhibits:
         table = rounded(numbers_of(seen, exhibit).table).assign(source="bundled")
         name = record.place(seen.layout, "numbers", exhibit.id, ".csv").name
@@ -44,7 +44,7 @@ def test_every_table_is_that_of_the_baseline(paper):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper):
     """Measured once for both tests."""
-    config = bundled.config(paper)
+    config = bundled.CONFIGS[paper]
     rows = bundled.cells(paper)
     drawn = baseline.joined(sorted(bundled.LAYOUT.expected(paper).glob("*.csv")))
     tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
@@ -88,7 +88,7 @@ def test_an_exhibit_without_its_metrics_has_no_rows_and_the_others_have(tmp_path
     stale = record.place(layout, "numbers", "ogura.fig8", ".csv")
     stale.parent.mkdir(parents=True)
     stale.write_text("of an earlier run")
-    written = numbers.write(layout, bundled.config("ogura"), {"ogura.fig8", "ogura.fig11"})
+    written = numbers.write(layout, bundled.CONFIGS["ogura"], {"ogura.fig8", "ogura.fig11"})
     assert [path.name for path in written] == ["fig08.csv", "fig11.csv"]
     assert stale.read_text() == "exhibit,key,metric,value,sd,n_runs,source\n"
     assert set(pd.read_csv(written[1])["source"]) == {"bundled"}
@@ -103,6 +103,6 @@ def test_an_exhibit_without_its_metrics_has_no_rows_and_the_others_have(tmp_path
     ],
 )
 def test_a_wrong_series_is_named(tmp_path, change, hint):
-    seen = Shipped(bundled.config("ogura"), bundled.with_rules(tmp_path, lambda rules: change(rules["fig8"])))
+    seen = Shipped(bundled.CONFIGS["ogura"], bundled.with_rules(tmp_path, lambda rules: change(rules["fig8"])))
     with pytest.raises(InputError, match=re.escape(hint)):
         numbers_of(seen, seen.paper.exhibit("ogura.fig8"))

@@ -10,7 +10,7 @@ from tests.verdicts import bundled
 
 @pytest.fixture(scope="module")
 def tables():
-    return {paper: printed_metrics(bundled.config(paper), bundled.LAYOUT) for paper in PAPERS}
+    return {paper: printed_metrics(bundled.CONFIGS[paper], bundled.LAYOUT) for paper in PAPERS}
 
 
 def row(table, metric, flow=0, **grid):
@@ -41,7 +41,7 @@ def test_the_form_is_that_of_what_is_measured(paper, tables):
         about = [column for column in measured if column not in ("run_id", "replicate", "metric", "value")]
         assert len(table[about].merge(measured[about].drop_duplicates())) == len(table)
         assert table["run_id"].nunique() == len(
-            table.drop_duplicates(list(bundled.config(paper).experiments[name].grid))
+            table.drop_duplicates(list(bundled.CONFIGS[paper].experiments[name].grid))
         )
         assert not table.duplicated([*about, "metric"]).any()
         assert set(table["metric"]) - set(measured["metric"]) <= {"ratio"}

@@ -6,24 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts import scatter
 from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 from tests.verdicts import bundled
+from tests.verdicts.bundled import CONFIGS
 
 DATA = bundled.LAYOUT.data
 SCRIPT = bundled.LAYOUT.root / "scripts" / "generate_scatter.py"
 
 
 @pytest.fixture(scope="module")
-def papers():
-    return {paper: bundled.config(paper) for paper in PAPERS}
-
-
-@pytest.fixture(scope="module")
-def numbers(papers):
-    return scatter.numbers_with_scatter(papers, bundled.LAYOUT)
+def numbers():
+    return scatter.numbers_with_scatter(CONFIGS, bundled.LAYOUT)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +42,7 @@ def script():
 # ---- what is printed twice
 
 
-def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
+def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints():
     both = scatter.in_both(bundled.cells("bhatti2008"), bundled.cells("bhatti2009")).query("not derived")
     counts = both.groupby(["experiment", "protocol", "metric"]).size()
     assert counts.to_dict() == {
@@ -65,9 +60,9 @@ def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
     assert cubic[["value", "other"]].to_numpy().tolist() == [["43", "62"]]
 
 
-def test_pairs_from_print_alone(papers, tolerances, table, numbers):
+def test_pairs_from_print_alone(tolerances, table, numbers):
     """The committed rows that need no simulation are what print gives today."""
-    pairs = scatter.printed_repetitions(papers, bundled.LAYOUT)
+    pairs = scatter.printed_repetitions(CONFIGS, bundled.LAYOUT)
     from_print = scatter.scatter_table(pairs, numbers, tolerances).set_index(["metric", "of", "source"])
     committed = table[table["source"] != "simulated"].set_index(["metric", "of", "source"])
     columns = ["exhibits", "cells", "pairs", "relative"]
@@ -103,8 +98,7 @@ def test_relative_distances_take_each_value_as_the_printed_one():
 
 def runs_of(cell, values):
     """Runs of one cell: a row for each value."""
-    rows = pd.DataFrame({"replicate": range(len(values)), "value": values})
-    return Measured(lambda name: rows.assign(metric=cell.measure, flow=cell.flow, **cell.where))
+    return Measured(lambda name: bundled.runs(values, metric=cell.measure, flow=cell.flow, **cell.where))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from tcpfair.papers.papers import Config
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.scope import scope_of
 from tests.verdicts.bundled import LAYOUT
+from tests.verdicts.claims.test_statement import entry
 
 
 def scope(**asked):
@@ -15,9 +16,7 @@ def scope(**asked):
 
 
 def claim(*experiments, paper="ogura", exhibits=()):
-    clause = {"says": "a", "quantity": "b", "why": "text", "at_least": 1}
-    stated = {"id": f"{paper}.c99", "section": "1", "claim": "a", "clauses": {"more": clause}}
-    return Claim(**stated, experiments=list(experiments), exhibits=list(exhibits))
+    return Claim(**entry(id=f"{paper}.c99", experiments=list(experiments), exhibits=list(exhibits)))
 
 
 def test_without_a_choice_everything_counts():

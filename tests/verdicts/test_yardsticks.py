@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.files.layout import PAPERS
-from tcpfair.verdicts.printed import both_tolerances, compare, load_printed
+from tcpfair.verdicts.printed import both_tolerances, compare
 from tcpfair.verdicts.yardsticks import (
     ERROR,
     NULL,
@@ -20,19 +19,14 @@ from tcpfair.verdicts.yardsticks import (
     yardstick_table,
 )
 from tests.verdicts import bundled
-from tests.verdicts.bundled import number
+from tests.verdicts.bundled import CONFIGS, number
 
 DATA = bundled.LAYOUT.data
 
 
 @pytest.fixture(scope="module")
-def papers():
-    return {paper: bundled.config(paper) for paper in PAPERS}
-
-
-@pytest.fixture(scope="module")
-def printed(papers):
-    return pd.concat([load_printed(config, DATA) for config in papers.values()], ignore_index=True)
+def printed():
+    return bundled.published()
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +48,18 @@ def test_the_null_model_says_the_same_of_each_cell_of_a_table(printed, against):
     assert not number(compared, "bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U")["within"]  # a dash
 
 
-def other_of(papers, of):
-    found = other_papers(papers, bundled.LAYOUT)
+def other_of(of):
+    found = other_papers(CONFIGS, bundled.LAYOUT)
     return found[found["exhibit"].str.startswith(of)].reset_index(drop=True)
 
 
-def test_the_other_paper_on_shared_cells(papers, against):
-    of_2009 = other_of(papers, "bhatti2009")
+def test_the_other_paper_on_shared_cells(against):
+    of_2009 = other_of("bhatti2009")
     key = "flow=2;protocol=CUBIC;rtt_ms=50"
     assert number(of_2009, "bhatti2009.table4", key, "throughput_mean")["value"] == 43  # of bhatti2008, table III
     assert number(of_2009, "bhatti2009.table5", "protocol=CUBIC;rtt_ms=200", "jfi_mean")["value"] == 0.78
     assert not of_2009["key"].str.contains("CCID2").any()  # a reprint
-    of_2008 = other_of(papers, "bhatti2008")
+    of_2008 = other_of("bhatti2008")
     assert number(of_2008, "bhatti2008.table3", key, "throughput_mean")["value"] == 62
     assert len(of_2008) == len(of_2009) == 16 + 16 + 8
     compared = against(of_2009).set_index(["exhibit", "key", "metric"])
@@ -74,8 +68,8 @@ def test_the_other_paper_on_shared_cells(papers, against):
     assert (len(jfi), jfi["within"].mean(), jfi["within_scatter"].mean()) == (8, 0.875, 1.0)
 
 
-def test_side_by_side_counts_the_same_numbers_for_all(printed, papers, against):
-    null, other = against(null_model(printed)), against(other_of(papers, "bhatti2009"))
+def test_side_by_side_counts_the_same_numbers_for_all(printed, against):
+    null, other = against(null_model(printed)), against(other_of("bhatti2009"))
     [row] = side_by_side(null, other).to_dict("records")
     assert (row["paper"], row["numbers"]) == ("bhatti2009", 40)
     same = null.merge(other.dropna(subset="within")[["exhibit", "key", "metric"]])
@@ -97,14 +91,14 @@ def test_crps_of_a_large_normal_ensemble():
     assert crps(members, 0.0) == pytest.approx((np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01)
 
 
-def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed, against):
+def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(printed, against):
     numbers = against(null_model(printed))
     key = ["exhibit", "key", "metric"]
     first = numbers[(numbers["exhibit"] == "bhatti2008.table5") & (numbers["metric"] == "jfi_mean")].head(2)
     ensemble = first[key].assign(paper="bhatti2008", hypothesis="", printed=["0.9", "0.5"], base=[1.0, 0.5])
     ensemble = ensemble.assign(crps=[0.05, 0.01], tolerance=0.05).astype({"printed": str})
     table = (
-        yardstick_table(bundled.LAYOUT, papers, numbers, ensemble)
+        yardstick_table(bundled.LAYOUT, CONFIGS, numbers, ensemble)
         .set_index(["measure", "yardstick", "paper"])
         .sort_index()
     )
@@ -120,11 +114,11 @@ def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed
     assert (errors["numbers"], errors["reproduced"], errors["value"]) == (2, pytest.approx(1), pytest.approx(0.6))
 
 
-def test_without_an_ensemble_there_are_shares_only(papers, printed, against):
+def test_without_an_ensemble_there_are_shares_only(printed, against):
     numbers = against(null_model(printed))
     empty = pd.DataFrame(
         columns=["paper", "hypothesis", "exhibit", "key", "metric", "printed", "base", "crps", "tolerance"]
     )
-    table = yardstick_table(bundled.LAYOUT, {"ogura": papers["ogura"]}, numbers, empty)
+    table = yardstick_table(bundled.LAYOUT, {"ogura": CONFIGS["ogura"]}, numbers, empty)
     assert set(table["measure"]) <= {SHARE}
     assert OTHER not in set(table["yardstick"])

@@ -246,8 +246,8 @@ def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
     before = pd.read_csv(baseline, dtype=str).set_index("id") if baseline.is_file() else decided.iloc[:0]
     gone = [name for name in before.index if _paper(name) in set(claims["paper"]) and name not in set(claims["id"])]
     kept = before.drop(gone)
-    order = dict.fromkeys([*kept.index, *decided.index])
-    table = pd.concat([kept.drop(decided.index, errors="ignore"), decided]).loc[list(order)]
+    table = kept.reindex(kept.index.union(decided.index, sort=False))
+    table.loc[decided.index] = decided
     return table.to_csv(lineterminator="\n").encode()
 
 

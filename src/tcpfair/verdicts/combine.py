@@ -44,15 +44,13 @@ _SOME = 0.5  # required share of the runs with a value, for a median
 
 
 def over_runs(values: pd.Series, how: OverRuns, share: float = 0.5) -> float:
-    """One number from the values of a metric over the runs of a cell; a run without a value is NaN.
+    """One number from the values of a metric over the runs of a cell, except the mean (`drawn`); a run without a value is NaN.
 
-    ``mean`` and ``median`` are over the runs with a value; the median requires half of the runs to have one. ``sd`` is the
-    sample standard deviation, ``cv`` that over the magnitude of the mean, ``reached`` is `reached_by_share` with ``share``,
-    ``share`` the share of the runs with a value, ``half_interval`` half the interval of the mean at the level ``share``.
+    ``median`` is over the runs with a value, and requires half of the runs to have one. ``sd`` is the sample standard
+    deviation, ``cv`` that over the magnitude of the mean, ``reached`` is `reached_by_share` with ``share``, ``share`` the share
+    of the runs with a value, ``half_interval`` half the interval of the mean at the level ``share``.
     """
     match how:
-        case "mean":
-            return float(values.mean())
         case "median":
             return float(values.median()) if values.notna().mean() >= _SOME else np.nan
         case "sd":
@@ -75,10 +73,9 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     half. Runs of one grid point differ in unstated details (`perturb` in the configuration), and a published single run is one
     draw from their distribution.
     """
-    found = values.dropna().to_numpy(dtype=float)
     with np.errstate(invalid="ignore"):  # NRU of a flow without delivery is infinite; warnings would be in notebooks
-        low, high = np.quantile(found, LEVELS) if len(found) else (np.nan, np.nan)
-        sd = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
+        low, high = values.quantile(list(LEVELS))
+        sd = over_runs(values, "sd")
     result = {
         "value": over_runs(values, "median"),
         "sd": sd,
@@ -88,6 +85,7 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
         "share": over_runs(values, "share"),
     }
     if printed is not None:
+        found = values.dropna().to_numpy(dtype=float)
         known = len(found) > 0 and np.isfinite(printed)
         result["percentile"] = 100 * share_below(found, printed) if known else np.nan
     return result

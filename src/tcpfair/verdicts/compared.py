@@ -41,7 +41,7 @@ def write_compared(layout: Layout, config: Config, place: Path | None = None) ->
         "numbers": numbers,
         **shipped,
         "equations": equation_table(layout, papers),
-        "readings": readings.reading_table(layout, held, numbers, shipped["ensemble_numbers"], readings.plans(layout)),
+        "readings": readings.reading_table(layout, held, numbers, shipped["ensemble_numbers"]),
         "yardsticks": yardstick_table(layout, papers, numbers, shipped["ensemble_numbers"]),
         "ns2": ns2,
         "guest": guest_table(layout, papers),
@@ -51,7 +51,7 @@ def write_compared(layout: Layout, config: Config, place: Path | None = None) ->
         "run_plan": assumptions.run_plan(held),
     }
     write_tables(tables, place or layout.ledger)
-    return printed.count(numbers).by_outcome()
+    return printed.count(numbers)
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
@@ -95,10 +95,13 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
     """
     tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
     reference = pd.read_csv(layout.data / "reference" / "ns2.csv", dtype=str, keep_default_na=False)
-    ours = numbers[[*IDENTITY, "printed", "reproduced", "tolerance", "within"]]
-    table = reference.rename(columns={"value": "ns2"}).merge(ours, on=IDENTITY, how="left")
-    drawn = table[IDENTITY].merge(reproduced[[*IDENTITY, "value"]], on=IDENTITY, how="left")["value"]
-    table["reproduced"] = table["reproduced"].where(table["reproduced"].notna(), drawn)
+    table = reference.rename(columns={"value": "ns2"})
+    for ours in (
+        numbers[[*IDENTITY, "printed", "reproduced", "tolerance", "within"]],
+        reproduced[[*IDENTITY, "value"]],
+    ):
+        table = table.merge(ours, on=IDENTITY, how="left")
+    table["reproduced"] = table["reproduced"].fillna(table["value"])
     within = [
         printed.within(value, float(ns2), metric, tolerances).within if pd.notna(value) else None
         for value, ns2, metric in zip(table["printed"], table["ns2"], table["metric"], strict=True)
@@ -112,10 +115,8 @@ def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -
 def guest_table(layout: Layout, papers: Iterable[str]) -> pd.DataFrame:
     """The papers' clauses on a Linux kernel in virtual time, at a size that it can run, and in the engine.
 
-    Columns of `tcpfair.validation.claims.CLAUSES`; no rows in a checkout without them.
+    Columns of `tcpfair.validation.claims.CLAUSES`.
     """
-    if not layout.guest_clauses.is_file():
-        return pd.DataFrame(columns=["paper", "id", "clause"])
     table = pd.read_csv(layout.guest_clauses, dtype=str, keep_default_na=False)
     return table[table["paper"].isin(list(papers))]
 

@@ -9,6 +9,7 @@ import pandas as pd
 from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import Config
+from tcpfair.runs.ensemble import load
 from tcpfair.runs.store import Held
 from tcpfair.verdicts import claims, readings
 from tcpfair.verdicts.ensemble.clauses import clause_table, further_runs
@@ -23,7 +24,7 @@ def write_judged(layout: Layout, config: Config, paper: str, place: Path | None 
     """
     scope = scope_of(layout, config)
     held = Held(layout, scope.papers[paper])
-    plans, further = readings.plans(layout), further_runs(layout, held.paper)
+    plans, further = load(layout.ensemble_config), further_runs(layout, held.paper)
     settings = rounded_table(clause_table(layout, held.paper))
     read_as = readings.clauses_read_as(held, further, scope.left_out, settings, plans)
     settings = pd.concat([settings, read_as], ignore_index=True) if len(read_as) else settings

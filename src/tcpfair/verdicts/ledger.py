@@ -110,30 +110,26 @@ def summary_table(
     scatter`` (outcome by the scatter of repetitions). Numbers are counted for each paper (exhibit empty) and for each exhibit
     or section that they belong to (`printed.belonging`): a number in the text that quotes an exhibit counts for both.
     """
-    words = {True: "within", False: "outside"}
-    outcomes = {by: numbers[by].map(words).fillna("not computed") for by in _NUMBERS.values()}
-    numbers = numbers[["paper", "exhibit", "quotes"]].assign(**outcomes)
-    of_numbers = [(what, numbers, by, printed.OUTCOMES) for what, by in _NUMBERS.items()]
+    numbers = numbers.assign(**{what: printed.outcomes(numbers[by]) for what, by in _NUMBERS.items()})
     of_papers = [("exhibits", exhibits, "status", STATUSES), ("claims", verdicts, "verdict", claims.VERDICTS)]
-    rows = [
+    of_papers += [(what, numbers, what, printed.OUTCOMES) for what in _NUMBERS]
+    counted = [
         (paper, "", what, printed.by_category(of, categories))
-        for what, table, column, categories in of_papers + of_numbers
+        for what, table, column, categories in of_papers
         for paper, of in table.groupby("paper", sort=False)[column]
     ]
-    placed = dict(list(pd.concat([numbers, numbers.assign(exhibit=numbers["quotes"])]).groupby("exhibit")))
     for paper, own in numbers.groupby("paper", sort=False)["exhibit"]:
         places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *own])
-        rows += [
-            (paper, place, what, printed.by_category(placed[place][by], printed.OUTCOMES))
-            for what, by in _NUMBERS.items()
-            for place in places
-            if place in placed
+        belonging = {place: printed.belonging(numbers, place) for place in places}
+        counted += [
+            (paper, place, what, printed.by_category(of[what], printed.OUTCOMES))
+            for what in _NUMBERS
+            for place, of in belonging.items()
+            if len(of)
         ]
-    return pd.DataFrame(
-        [
-            (paper, place, what, category, n, sum(counts.values()), n / sum(counts.values()))
-            for paper, place, what, counts in rows
-            for category, n in counts.items()
-        ],
-        columns=["paper", "exhibit", "what", "category", "count", "total", "share"],
-    )
+    rows = [
+        (paper, place, what, category, n, sum(counts.values()), n / sum(counts.values()))
+        for paper, place, what, counts in counted
+        for category, n in counts.items()
+    ]
+    return pd.DataFrame(rows, columns=["paper", "exhibit", "what", "category", "count", "total", "share"])

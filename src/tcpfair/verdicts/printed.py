@@ -325,24 +325,16 @@ def units(printed: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 class Counted(NamedTuple):
-    """Counts of some published numbers by outcome; ``compared`` ones have a reproduced number."""
+    """Counts of some published numbers by outcome."""
 
     within: int
-    compared: int
+    outside: int
     not_computed: int
     in_text: int  # numbers in the text, not in the exhibit that they are counted for
 
     @property
-    def outside(self) -> int:
-        return self.compared - self.within
-
-    @property
     def total(self) -> int:
-        return self.compared + self.not_computed
-
-    def by_outcome(self) -> dict[str, int]:
-        """The counts by the names of `OUTCOMES`."""
-        return dict(zip(OUTCOMES, (self.within, self.outside, self.not_computed), strict=True))
+        return self.within + self.outside + self.not_computed
 
     def __str__(self) -> str:
         parts = [f"{self.within} of {self.total} published numbers within tolerance"]
@@ -358,10 +350,14 @@ def by_category(values: Iterable[str], categories: Iterable[str]) -> dict[str, i
     return {name: found[name] for name in categories}
 
 
-def count(compared: pd.DataFrame, in_text: int = 0) -> Counted:
-    """Counts of the rows of a table of `compare`."""
-    within = compared["within"]
-    return Counted(int(within.eq(True).sum()), int(within.notna().sum()), int(within.isna().sum()), in_text)
+def outcomes(within: pd.Series) -> pd.Series:
+    """The outcomes of published numbers, one of `OUTCOMES` each; without a value, a number was not computed."""
+    return within.map({True: "within", False: "outside"}).fillna("not computed")
+
+
+def count(compared: pd.DataFrame) -> dict[str, int]:
+    """Counts of the rows of a table of `compare` by outcome."""
+    return by_category(outcomes(compared["within"]), OUTCOMES)
 
 
 def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
@@ -379,7 +375,7 @@ def count_within(compared: pd.DataFrame, exhibit_id: str) -> Counted:
     ``compared`` is a table of `compare` with all published numbers of the paper.
     """
     rows = belonging(compared, exhibit_id)
-    return count(rows, int((rows["exhibit"] != exhibit_id).sum()))
+    return Counted(*count(rows).values(), in_text=int((rows["exhibit"] != exhibit_id).sum()))
 
 
 def drawn_marks(exhibit: Exhibit, printing: Collection[str]) -> list[str]:

@@ -28,6 +28,7 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import CLAUSES
+from tcpfair.verdicts.ensemble.members import AS_CONFIGURED
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
 from tcpfair.verdicts.printed import IDENTITY
@@ -39,16 +40,13 @@ COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_ru
 APART = ["not_computed", "no_cell", "repeated", "excluded"]
 COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
 
-_NOTHING = Reading([], {}, [])
 _SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
-
-Metrics = frozenset[tuple[tuple[str, str], str]]  # experiment and metric, and the metric that is read instead
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Printed:
     """The published results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
 
@@ -88,7 +86,7 @@ class Printed:
         if reading.changes:
             own, plain = self.of(name)["base"], self.of(AS_PRINTED)["base"]
             found = own[own != plain.reindex(own.index)].dropna().to_dict()
-        measured = self._measured(frozenset(reading.metrics.items()))
+        measured = Measured(self.load, reading.metrics)
         for number, cell in self.numbers.loc[self.numbers["within"].notna(), "cell"].items():
             if cell is not None and {(each, cell.measure) for each in cell.experiments} & set(reading.metrics):
                 found[number] = cell.value(measured)
@@ -103,7 +101,7 @@ class Printed:
         found["in_ensemble"] = found.index.isin(rows.index)
         found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
         others = found.index[~found["in_ensemble"]]
-        measured = self._measured(frozenset(reading.metrics.items()))
+        measured = Measured(self.load, reading.metrics)
         inside = {number: self._inside_runs(number, measured) for number in others}
         known = pd.Series(inside, dtype=object).dropna().astype(bool)
         return found.assign(
@@ -120,10 +118,6 @@ class Printed:
         low, high = runs.quantile(list(self.inside))
         return bool(low <= value <= high) if len(runs) > 1 else None
 
-    @cache  # noqa: B019  (an object lives as long as the process)
-    def _measured(self, metrics: Metrics) -> Measured:
-        return Measured(self.load, dict(metrics))
-
     def counts(self, name: str, reading: Reading, but: Collection[int] = ()) -> dict[str, int]:
         """`COUNTS` and `APART` under a reading, of all numbers except ``but``."""
         apart = self.judged(reading).drop(list(but))
@@ -132,17 +126,8 @@ class Printed:
         return {count: int(both[count].sum()) for count in COUNTS} | {why: int((apart == why).sum()) for why in APART}
 
 
-def plans(layout: Layout) -> EnsembleConfig | None:
-    """The configuration of the ensembles; None in a checkout without it."""
-    return load(layout.ensemble_config) if layout.ensemble_config.is_file() else None
-
-
 def reading_table(
-    layout: Layout,
-    held: Mapping[str, Held],
-    numbers: pd.DataFrame,
-    ensemble: pd.DataFrame,
-    config: EnsembleConfig | None,
+    layout: Layout, held: Mapping[str, Held], numbers: pd.DataFrame, ensemble: pd.DataFrame
 ) -> pd.DataFrame:
     """Counts of the published numbers of each paper under each reading: `COLUMNS`. The last row is for all papers together.
 
@@ -152,11 +137,11 @@ def reading_table(
     paper, which the last row counts once. A number that was not simulated under a reading keeps the configured value. ``held``
     has the available runs; ``numbers`` and ``ensemble`` are the ledger's tables ``numbers`` and ``ensemble_numbers``.
 
-    A paper whose configuration lacks an experiment of its numbers has no rows; without ``config``, no paper has. Raises
-    InputError when a condition of a hypothesis (`CONDITIONS`) does not hold, unless numbers are missing or the ensemble has
-    other values.
+    A paper whose configuration lacks an experiment of its numbers has no rows. Raises InputError when a condition of a
+    hypothesis (`CONDITIONS`) does not hold, unless numbers are missing or the ensemble has other values.
     """
-    papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
+    config = load(layout.ensemble_config)
+    papers = {name: own.paper for name, own in held.items() if _has_all(own.paper, layout)}
     rows: list[dict[str, Any]] = []
     unmet: list[str] = []
     once: list[dict[str, int]] = []
@@ -164,12 +149,12 @@ def reading_table(
         found = _printed(layout, held[name], numbers, ensemble, config)
         plan = config.papers.get(name)
         hypotheses = _readings(config, name)
-        readings = {CONFIGURED: (_NOTHING, "")}
+        readings = {CONFIGURED: (AS_CONFIGURED, "")}
         if plan and plan.second_reference:
-            readings[SECOND] = (_NOTHING, plan.second_reference)
+            readings[SECOND] = (AS_CONFIGURED, plan.second_reference)
         readings |= {each: (reading, plan.hypotheses[each].what) for each, reading in hypotheses.items()}
         counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
-        once.append(found.counts(CONFIGURED, _NOTHING, found.reprints if TWINS[0] in papers else ()))
+        once.append(found.counts(CONFIGURED, AS_CONFIGURED, found.reprints if TWINS[0] in papers else ()))
         rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
         if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
             for each, reading in hypotheses.items():
@@ -286,7 +271,7 @@ def clauses_read_as(
     further: pd.DataFrame | None,
     left_out: Callable[[Claim], str],
     settings: pd.DataFrame,
-    config: EnsembleConfig | None,
+    config: EnsembleConfig,
 ) -> pd.DataFrame:
     """The clauses of a paper's claims whose experiments a hypothesis reads by other metrics, if the ensemble lacks them.
 
@@ -312,9 +297,9 @@ def clauses_read_as(
     return pd.DataFrame(rows, columns=CLAUSES)
 
 
-def _readings(config: EnsembleConfig | None, paper: str) -> dict[str, Reading]:
-    """The hypotheses of a paper by name; none in a checkout without ensembles."""
-    plan = config.papers.get(paper) if config else None
+def _readings(config: EnsembleConfig, paper: str) -> dict[str, Reading]:
+    """The hypotheses of a paper by name."""
+    plan = config.papers.get(paper)
     return {name: plan.reading(name) for name in plan.hypotheses} if plan else {}
 
 
@@ -327,7 +312,7 @@ def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: st
 
 
 def denied_in_print(
-    layout: Layout, paper: PaperConfig, config: EnsembleConfig | None
+    layout: Layout, paper: PaperConfig, config: EnsembleConfig
 ) -> Callable[[Claim], dict[str, list[str]]]:
     """A function that returns the clauses of a claim that the numbers of its ``paper`` contradict, by hypothesis: with all
     numbers (``""``), and for each hypothesis that excludes some, without these.

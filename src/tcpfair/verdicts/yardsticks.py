@@ -101,9 +101,7 @@ def yardstick_table(
         side_by_side(numbers, compare(results, table, *tolerances)).assign(yardstick=name)
         for name, table in others.items()
     ]
-    scatter = layout.data / "scatter.csv"
-    if scatter.is_file():
-        rows.append(_perfect_model(numbers, pd.read_csv(scatter)))
+    rows.append(_perfect_model(numbers, pd.read_csv(layout.data / "scatter.csv")))
     shares_of = pd.concat(rows).assign(measure=SHARE)
     table = pd.concat([shares_of, _errors(ensemble, null)]).reindex(columns=YARDSTICK_COLUMNS)
     return table.sort_values(["measure", "paper"], ascending=[False, True], kind="stable", ignore_index=True)
@@ -122,16 +120,13 @@ def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
     model."""
     own = ensemble[ensemble["hypothesis"].fillna("") == ""]
     own = own.merge(null[[*IDENTITY, "value"]].rename(columns={"value": "null"}), on=IDENTITY, how="left")
-    for name in ("printed", "base", "crps", "tolerance", "null"):
-        own[name] = pd.to_numeric(own[name])
-    own = own[own["tolerance"] > 0]
-    scaled = pd.DataFrame({"paper": own["paper"], "settings": own["crps"] / own["tolerance"]})
-    for name in ("base", "null"):
-        scaled[name] = (own[name] - own["printed"]).abs() / own["tolerance"]
+    values = own[["printed", "base", "crps", "tolerance", "null"]].apply(pd.to_numeric)
+    values = values[values["tolerance"] > 0]
+    off = values[["base", "null"]].sub(values["printed"], axis=0).abs().assign(settings=values["crps"])
+    off = off.div(values["tolerance"], axis=0).assign(paper=own["paper"])
     rows = []
     for yardstick, column in ((SETTINGS, "settings"), (NULL, "null")):
-        known = scaled.dropna(subset=["base", column])
-        groups = known.groupby("paper", sort=False)
+        groups = off.dropna(subset=["base", column]).groupby("paper", sort=False)
         found = groups.agg(numbers=(column, "size"), reproduced=("base", "mean"), value=(column, "mean")).reset_index()
         rows.append(found.assign(yardstick=yardstick, measure=ERROR))
     return pd.concat(rows)

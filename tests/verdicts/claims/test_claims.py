@@ -15,9 +15,10 @@ from tcpfair.verdicts.claims import VERDICTS, evaluate, registry
 from tcpfair.verdicts.claims.registry import Judged, claim_function, decide
 from tcpfair.verdicts.measured import Measured
 from tests.small_checkout import put
+from tests.verdicts.bundled import CONFIGS
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
-from tests.verdicts.claims.worlds import CLAIMS, CONFIGS
+from tests.verdicts.claims.worlds import CLAIMS
 from tests.verdicts.claims.worlds import metrics as of_worlds
 from tests.verdicts.claims.worlds import trace as of_world
 

@@ -17,6 +17,7 @@ from tcpfair.verdicts.claims.evidence import Evidence, combined, trend
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.combine import N_DRAWS, drawn
 from tcpfair.verdicts.measured import Measured
+from tests.verdicts.bundled import runs
 from tests.verdicts.claims.test_statement import entry
 
 CONFIG = PaperConfig.model_validate(
@@ -25,10 +26,9 @@ CONFIG = PaperConfig.model_validate(
 CLAIM = Claim.model_validate(entry(experiments=["sweep"], numbers={"rtt_ms": 40}))
 
 
-def metrics(ratios, metric="ratio", flow=0, protocol="Libra", rtt_ms=40):
+def metrics(ratios, flow=0, rtt_ms=40):
     """Metrics of one grid point, a run per value."""
-    rows = {"run_id": range(len(ratios)), "replicate": range(len(ratios)), "value": ratios}
-    return pd.DataFrame(rows).assign(protocol=protocol, rtt_ms=rtt_ms, flow=flow, metric=metric)
+    return runs(ratios, protocol="Libra", rtt_ms=rtt_ms, flow=flow, metric="ratio")
 
 
 def evidence_of(frame, rows="runs"):

@@ -25,6 +25,17 @@ def outcomes(claim_id: str) -> dict[str, bool]:
     return {name: bool((clause_holds(claim.clauses[name], of) == 1).all()) for name, of in found.items()}
 
 
+@pytest.fixture
+def odd(monkeypatch):
+    """A function that multiplies a law of a module by 1 + ``off`` wherever a condition on its arguments holds."""
+
+    def replace(module, name, off, here):
+        law = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: law(*given) * (1 + off * here(*given)))
+
+    return replace
+
+
 @pytest.mark.parametrize("claim_id", ["bhatti2008.c01", "bhatti2009.c01"])
 def test_range_of_another_index_is_another(claim_id, monkeypatch):
     monkeypatch.setattr(pair_tests.fairness, "jfi", lambda r, axis: np.min(r, axis=axis) / np.max(r, axis=axis))
@@ -51,20 +62,15 @@ def test_threshold_of_convergence_is_in_power_decibels(monkeypatch):
 @pytest.mark.parametrize("law", ["random", "synchronised"])
 @pytest.mark.parametrize(("k", "expected"), [(1, False), (2, False), (3, True), (4, False), (10, False)])
 @pytest.mark.parametrize("off", [2e-9, -2e-9])
-def test_each_law_of_two_flows_is_tried_at_each_ratio(law, k, expected, off, monkeypatch):
-    name = f"{law}_loss_ratio"
-    right = getattr(rtt_fairness, name)
-    monkeypatch.setattr(
-        rtt_fairness, name, lambda protocol, of_k: right(protocol, of_k) * (1 + off * np.equal(of_k, k))
-    )
+def test_each_law_of_two_flows_is_tried_at_each_ratio(law, k, expected, off, odd):
+    odd(rtt_fairness, f"{law}_loss_ratio", off, lambda protocol, of_k: np.equal(of_k, k))
     assert outcomes("ha2006.c26") == {"synchronised": True, "random": True} | {law: expected}
 
 
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize(("off", "expected"), [(0.5e-9, True), (2e-9, False), (-0.5e-9, True), (-2e-9, False)])
-def test_windows_needed_are_exact(place, off, expected, monkeypatch):
-    right = cubic.window_needed_bytes
-    monkeypatch.setattr(cubic, "window_needed_bytes", lambda *args: right(*args) * (1 + off * (np.arange(2) == place)))
+def test_windows_needed_are_exact(place, off, expected, odd):
+    odd(cubic, "window_needed_bytes", off, lambda *given: np.arange(2) == place)
     assert holds("kozu2014.c05") == expected
 
 
@@ -119,14 +125,11 @@ def test_with_k_times_rtt_equal_rates_would_have_unequal_k(monkeypatch):
         (0.008, 1, 50000, 2e-9, True),
     ],
 )
-def test_equal_k_of_equal_rates_is_tried_at_each_rtt(rtt_s, unit_s, rate_pps, off, expected, monkeypatch):
-    right = cubic.proposed_k_s
+def test_equal_k_of_equal_rates_is_tried_at_each_rtt(rtt_s, unit_s, rate_pps, off, expected, odd):
+    def here(w_pkts, at_s, at_unit_s):
+        return np.isclose(at_s, rtt_s) & (at_unit_s == unit_s) & np.isclose(w_pkts / at_s, rate_pps)
 
-    def odd(w_pkts, at_s, at_unit_s):
-        here = np.isclose(at_s, rtt_s) & (at_unit_s == unit_s) & np.isclose(w_pkts / at_s, rate_pps)
-        return right(w_pkts, at_s, at_unit_s) * (1 + off * here)
-
-    monkeypatch.setattr(cubic, "proposed_k_s", odd)
+    odd(cubic, "proposed_k_s", off, here)
     assert holds("kozu2014.c15") == expected
 
 
@@ -154,11 +157,6 @@ def test_window_ratios_of_another_law_are_not_those_of_common_losses(law, follow
         ((20, 80), 0.5, 2e-9, True),
     ],
 )
-def test_eq_1_is_tried_at_40_and_80_ms(rtts_ms, d, off, expected, monkeypatch):
-    right = rtt_fairness.window_ratio
-
-    def odd(rtt1, rtt2, at_d):
-        return right(rtt1, rtt2, at_d) * (1 + off * ((rtt1, rtt2, at_d) == (*rtts_ms, d)))
-
-    monkeypatch.setattr(ogura.rtt_fairness, "window_ratio", odd)
+def test_eq_1_is_tried_at_40_and_80_ms(rtts_ms, d, off, expected, odd):
+    odd(rtt_fairness, "window_ratio", off, lambda *given: given == (*rtts_ms, d))
     assert holds("ogura.c01", "follows") == expected

@@ -11,7 +11,8 @@ import pytest
 from tcpfair.verdicts.claims import ogura
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.measured import Measured
-from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics, trace
+from tests.verdicts.bundled import CONFIGS
+from tests.verdicts.claims.worlds import CLAIMS, WORLDS, evidence, metrics, trace
 
 CAPACITY_PPS = 1e8 / 12000
 

@@ -13,7 +13,8 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function, decide
 from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed_metrics import printed_metrics
-from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, LAYOUT
+from tests.verdicts.bundled import CONFIGS, LAYOUT
+from tests.verdicts.claims.worlds import CLAIMS
 
 FIRST = "pair_ccid2_first"
 N_FLOWS = 14
@@ -111,12 +112,6 @@ def test_what_flows_carry_alone_is_compared_in_mbps_wherever_its_teeth_are():
     assert found["cubic"].to_numpy() == pytest.approx((72 + 8 + 8) / 3)
 
 
-def test_gap_of_two_flows_below_their_expectation_is_their_distance():
-    low = [(FIRST, "U_n", flow, "BIC", rtt_ms, u_db) for flow, u_db in ((1, -3.0), (2, -1.0)) for rtt_ms in (100, 200)]
-    low.append((FIRST, "U_n", 1, "BIC", 200, -1.5))
-    assert of_print("bhatti2009.c25", edited("bhatti2009", low))["bic"].to_numpy() == pytest.approx(0.5 - 2.0)
-
-
 def test_pairs_that_never_converge_are_left_out_of_the_order_in_time():
     both = [79 / 41, 178 / 127, 127 / 54, 168 / 31, 142 / 32]  # three of the 16 cells of table VII have no time
     assert of_print("bhatti2008.c14")["sooner"].to_numpy() == pytest.approx(np.exp(np.log(both).mean()))
@@ -130,25 +125,10 @@ def test_a_pair_converges_when_half_of_its_runs_do_and_each_run_counts(replicate
     assert found["c13"]["likelier"].iloc[0] == pytest.approx(likelier)
 
 
-def test_share_of_the_self_pair_is_that_of_the_means():
-    # flow 1 of CCID2 against itself at 25 ms: 43, 43 and 64 have the mean 50
-    metrics = edited("bhatti2009", [("self", "throughput_mean", 1, "CCID2", 25, 64)], replicates=[2])
-    assert of_print("bhatti2009.c22", metrics, rows="means")["similar"].iloc[0] == pytest.approx(40 / 50)
-
-
 def test_unfair_to_both_is_case_a_and_fair_to_both_is_none_of_case_b():
     assert of_print("bhatti2008.c10")["most"].to_numpy() == pytest.approx(15 / 16)
     fair = edited("bhatti2008", [("pair", "U_n", 1, "CUBIC", rtt_ms, 0.5) for rtt_ms in (50, 75)])
     assert of_print("bhatti2008.c10", fair)["most"].to_numpy() == pytest.approx(13 / 16)
-
-
-def test_evidence_names_exhibit_runs_and_numbers():
-    metrics = edited("bhatti2009", [(FIRST, "throughput_mean", 1, "BIC", 25, 34)], replicates=[1])
-    judged = decide(CLAIMS["bhatti2009.c22"], CONFIGS["bhatti2009"], Measured(metrics.__getitem__), {}.__getitem__)
-    assert judged.clauses[0].kept == "does not hold"  # 40, 34 and 40 of 43 Mb/s
-    assert "bhatti2009.table6" in judged.evidence
-    assert "0.884" in judged.evidence
-    assert "holds in 67 % of 3 single runs" in judged.evidence
 
 
 def test_a_claim_on_several_protocols_says_of_which_it_is_true():

@@ -1,7 +1,5 @@
 """What a claim may state, how margins move its bounds, and that a wrong entry is named."""
 
-import math
-
 import pandas as pd
 import pytest
 import yaml
@@ -11,8 +9,7 @@ from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.verdicts.claims.statement import Clause, Margin, load_claims, load_margins
 
 CLAIMS = repository_root() / "data" / "claims"
-JFI = Margin(value=0.25, reason="x")
-REL = Margin(value=0.5, relative=True, reason="x")
+SHARED = {"jfi": Margin(value=0.25, reason="x"), "rel": Margin(value=0.5, relative=True, reason="x")}
 
 
 STATED = {"says": "a", "quantity": "b", "why": "text", "at_least": 1.0}
@@ -28,34 +25,26 @@ def entry(*clauses, **fields):
     return {"id": "ogura.c99", "section": "1", "claim": "a", "clauses": stated} | fields
 
 
-@pytest.mark.parametrize(
-    ("fields", "low", "high"),
-    [
-        ({}, 1, math.inf),
-        ({"give": "m", "margin": JFI}, 0.75, math.inf),
-        ({"clear": "m", "margin": JFI}, 1.25, math.inf),
-        ({"at_least": None, "at_most": 2.0, "give": "m", "margin": JFI}, -math.inf, 2.25),
-        ({"at_least": None, "at_most": 2.0, "clear": "m", "margin": JFI}, -math.inf, 1.75),
-        ({"at_least": None, "at_most": -2.0, "give": "m", "margin": REL}, -math.inf, -1),
-        ({"at_least": 2.0, "at_most": 2.0, "give": "m", "margin": REL}, 1, 3),
-        ({"at_least": 2.0, "clear": "m", "margin": REL}, 3, math.inf),
-    ],
-)
-def test_give_widens_the_bounds_and_clear_tightens_them(fields, low, high):
-    assert (clause(**fields).low, clause(**fields).high) == (low, high)
+# a clause and what it requires, with the margins above
+BOUNDS = yaml.safe_load("""
+- [{at_least: 1}, 1, .inf, at least 1]
+- [{at_least: 1, unit: Mb/s}, 1, .inf, at least 1 Mb/s]
+- [{at_least: 1, give: jfi}, 0.75, .inf, "at least 1, within 0.25"]
+- [{at_least: 1, clear: jfi}, 1.25, .inf, "at least 1, clear of a tie of 0.25"]
+- [{at_most: 2, give: jfi}, -.inf, 2.25, "at most 2, within 0.25"]
+- [{at_most: 2, clear: jfi}, -.inf, 1.75, "at most 2, clear of a tie of 0.25"]
+- [{at_most: -2, give: rel}, -.inf, -1, "at most -2, within 50 %"]
+- [{at_least: 2, at_most: 2, give: rel}, 1, 3, "2, within 50 %"]
+- [{at_least: 2, clear: rel}, 3, .inf, "at least 2, clear of a tie of 50 %"]
+- [{at_least: 1, at_most: 2}, 1, 2, at least 1 and at most 2]
+""")
 
 
-@pytest.mark.parametrize(
-    ("fields", "asks"),
-    [
-        ({"at_least": 0.9, "give": "m", "margin": JFI}, "at least 0.9, within 0.25"),
-        ({"clear": "m", "margin": REL}, "at least 1, clear of a tie of 50 %"),
-        ({"at_most": 1.0, "unit": "Mb/s"}, "1 Mb/s"),
-        ({"at_most": 2.0}, "at least 1 and at most 2"),
-    ],
-)
-def test_bounds_in_words(fields, asks):
-    assert clause(**fields).asks == asks
+@pytest.mark.parametrize(("fields", "low", "high", "asks"), BOUNDS)
+def test_give_widens_the_bounds_and_clear_tightens_them(fields, low, high, asks):
+    margin = SHARED.get(fields.get("give") or fields.get("clear"))
+    found = clause(**{"at_least": None} | fields, margin=margin)
+    assert (found.low, found.high, found.asks) == (low, high, asks)
 
 
 ENTRY = entry(id="ogura.c01", clauses={"more": STATED | {"at_least": 0, "clear": "tie"}})
@@ -63,6 +52,7 @@ ENTRY = entry(id="ogura.c01", clauses={"more": STATED | {"at_least": 0, "clear":
 
 def written(tmp_path, *entries, margins="tie: {value: 0.1, reason: x}"):
     (tmp_path / "margins.yaml").write_text(margins)
+    (tmp_path / "causes.yaml").write_text("{}")
     path = tmp_path / "ogura.yaml"
     path.write_text(yaml.safe_dump(list(entries)))
     return path

@@ -14,9 +14,9 @@ from tcpfair.verdicts.claims import why
 from tcpfair.verdicts.claims.causes import CONDITIONS
 from tcpfair.verdicts.claims.decision import DECIDED, REPRODUCED, UNDECIDABLE, UNDECIDED
 from tcpfair.verdicts.claims.statement import MARGINS, load_claims
+from tests.verdicts.bundled import LAYOUT
 from tests.verdicts.claims import worlds
 from tests.verdicts.claims.test_statement import entry
-from tests.verdicts.claims.worlds import LAYOUT
 
 FOLDER = LAYOUT.data / "claims"
 CAUSES = why.load_causes(FOLDER)

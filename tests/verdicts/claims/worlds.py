@@ -13,17 +13,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.measures.catalogue import METRICS
-from tcpfair.papers.papers import load_paper
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.evidence import Evidence, Rows
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.measured import Measured
+from tests.verdicts.bundled import CONFIGS, LAYOUT
 
-LAYOUT = Layout(repository_root())
-CONFIGS = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
-CLAIMS = {claim.id: claim for p in PAPERS for claim in load_claims(LAYOUT.data / "claims" / f"{p}.yaml")}
+CLAIMS = {claim.id: claim for paper in CONFIGS for claim in load_claims(LAYOUT.data / "claims" / f"{paper}.yaml")}
 
 # kozu2014 tunes the existing method on the first four replicates
 WORLDS = ("any", "any", "any", "any", "ties", "ties", "unmeasured", "zeros")
@@ -52,7 +49,7 @@ def _values(n: int, kind: str, metric: str, random: np.random.Generator) -> np.n
 def metrics(paper: str, experiment: str) -> pd.DataFrame:
     """Metrics of all worlds: every point of the grid, every metric that a claim of the paper can name, up to four flows."""
     config = CONFIGS[paper].experiments[experiment]
-    data, code = LAYOUT.data / "claims", repository_root() / "src/tcpfair/verdicts/claims"
+    data, code = LAYOUT.data / "claims", LAYOUT.root / "src/tcpfair/verdicts/claims"
     text = "".join(p.read_text() for p in (data / f"{paper}.yaml", code / f"{paper}.py", code / "pair_tests.py"))
     grid = {name: value.value for name, value in config.grid.items()}
     points = pd.DataFrame(list(product(*grid.values())), columns=list(grid))

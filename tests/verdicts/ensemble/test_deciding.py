@@ -42,9 +42,50 @@ def test_a_threshold_is_found():
     found = split(held, DRAWN)
     assert (found.assumption, found.above, found.below) == ("settings.buffer_bdp", 1.0, 0.0)
     assert found.threshold == pytest.approx(1.4, abs=0.02)
-    assert sentence(held, DRAWN) == (
-        "holds in 32 % of 96 settings; with settings.buffer_bdp above 1.38 in 100 %, else in 0 %"
-    )
+
+
+A = pd.DataFrame({"a": np.arange(400.0)})
+AB = A.assign(b=np.arange(400) % 4)
+RWND = pd.DataFrame({"rwnd": [5524, 11049, np.inf, np.inf] * 20})  # a value without limit is above all others
+
+
+@pytest.mark.parametrize(
+    ("held", "drawn", "text"),
+    [
+        (DRAWN["flow.ack_every"] == 2, DRAWN, "holds in 100 % of 96 settings"),
+        (DRAWN["flow.ack_every"] == 1, DRAWN, "holds in 0 % of 96 settings"),
+        (
+            DRAWN["settings.buffer_bdp"] > 1.4,
+            DRAWN,
+            "holds in 32 % of 96 settings; with settings.buffer_bdp above 1.38 in 100 %, else in 0 %",
+        ),
+        (A["a"] != 9, A, "holds in over 99 % of 400 settings; no single assumption is shown to decide it"),
+        (A["a"] == 9, A, "holds in under 1 % of 400 settings; no single assumption is shown to decide it"),
+        (
+            (AB["a"] > 199) | (AB["b"] > 1),
+            AB,
+            "holds in 75 % of 400 settings; with a above 197 in 100 %, else in 49 %; "
+            "otherwise, with b above 1 in 100 %, and else in 0 %",
+        ),
+        (
+            (AB["a"] > 199) & (AB["b"] > 1),
+            AB,
+            "holds in 25 % of 400 settings; with a above 201 in 51 %, else in 0 %; "
+            "with a above 201 and with b above 1 in 100 %, and else in 0 %",
+        ),
+        (
+            (A["a"] > 300) | ((A["a"] > 100) & (A["a"] % 2 == 0)),
+            A,
+            "holds in 50 % of 400 settings; with a above 101 in 67 %, else in 0 %; "
+            "with a above 299 in 100 %, and between in 50 %",
+        ),
+        (RWND["rwnd"] == 5524, RWND, "holds in 25 % of 80 settings; with rwnd above 5524 in 0 %, else in 100 %"),
+        (RWND["rwnd"] == np.inf, RWND, "holds in 50 % of 80 settings; with rwnd above 11049 in 100 %, else in 0 %"),
+        (RWND["rwnd"] == 11049, RWND, "holds in 25 % of 80 settings; with rwnd of 11049 in 100 %, else in 0 %"),
+    ],
+)
+def test_a_sentence_says_where_a_clause_holds(held, drawn, text):
+    assert sentence(held.astype(float), drawn) == text
 
 
 def test_a_choice_is_named_by_its_word():
@@ -61,20 +102,6 @@ def test_two_assumptions_that_decide_together_are_both_named():
     text = sentence(held, DRAWN)
     assert "settings.buffer_bdp" in text
     assert "flow.rwnd_pkts" in text
-
-
-def test_what_decides_in_the_other_part_is_said_of_it():
-    drawn = pd.DataFrame({"a": np.arange(400.0), "b": np.arange(400) % 4})
-    held = (drawn["a"] > 199) | (drawn["b"] > 1)
-    assert sentence(held.astype(float), drawn) == (
-        "holds in 75 % of 400 settings; with a above 197 in 100 %, else in 49 %; "
-        "otherwise, with b above 1 in 100 %, and else in 0 %"
-    )
-    held = (drawn["a"] > 199) & (drawn["b"] > 1)
-    assert sentence(held.astype(float), drawn) == (
-        "holds in 25 % of 400 settings; with a above 201 in 51 %, else in 0 %; "
-        "with a above 201 and with b above 1 in 100 %, and else in 0 %"
-    )
 
 
 def test_thresholds_are_exact_for_small_values():
@@ -110,27 +137,6 @@ def test_what_chance_is_and_how_many_settings_a_side_has_are_configured():
     assert split(half, DRAWN, chance=1e-30) is None
 
 
-def test_what_always_or_never_holds_needs_no_reason():
-    assert sentence(pd.Series(1.0, index=DRAWN.index), DRAWN) == "holds in 100 % of 96 settings"
-    assert sentence(pd.Series(0.0, index=DRAWN.index), DRAWN) == "holds in 0 % of 96 settings"
-
-
-def test_none_and_all_are_said_of_none_and_of_all_alone():
-    drawn = pd.DataFrame({"a": np.arange(400.0)})
-    held = pd.Series(1.0, index=drawn.index)
-    held[7] = 0.0
-    assert sentence(held, drawn).startswith("holds in over 99 % of 400 settings; ")
-    assert sentence(1 - held, drawn).startswith("holds in under 1 % of 400 settings; ")
-
-
-def test_an_assumption_that_decides_twice_is_named_with_what_lies_between():
-    drawn = pd.DataFrame({"a": np.arange(400.0)})
-    held = (drawn["a"] > 300) | ((drawn["a"] > 100) & (drawn["a"] % 2 == 0))
-    assert sentence(held.astype(float), drawn) == (
-        "holds in 50 % of 400 settings; with a above 101 in 67 %, else in 0 %; with a above 299 in 100 %, and between in 50 %"
-    )
-
-
 def test_settings_without_a_value_are_counted():
     held = pd.Series(1.0, index=DRAWN.index)
     held.iloc[:6] = np.nan
@@ -143,31 +149,7 @@ def test_what_never_varies_decides_nothing_and_words_get_a_column_each():
     assert "flow.ack_every" not in coded
     assert {"flow.reduction\thalving", "flow.reduction\tprr"} <= set(coded)
     assert set(coded["flow.reduction\tprr"]) == {0.0, 1.0}
-
-
-def test_a_threshold_is_a_value_that_was_drawn():
-    drawn = pd.DataFrame({"flow.ack_every": [1, 2] * 20})
-    assert split(pd.Series([1.0, 0.0] * 20), drawn).threshold == 1
-
-
-def test_a_value_without_limit_is_above_all_others_and_a_choice_of_its_own_for_the_testbed():
-    drawn = pd.DataFrame({"flow.rwnd_pkts": [5524, 11049, np.inf, np.inf] * 20})
-    assert set(coded_columns(drawn)) == {f"flow.rwnd_pkts\t{value}" for value in ("5524.0", "11049.0", "inf")}
-    held = pd.Series([1.0, 0.0, 0.0, 0.0] * 20)
-    assert sentence(held, drawn) == (
-        "holds in 25 % of 80 settings; with flow.rwnd_pkts above 5524 in 0 %, else in 100 %"
-    )
-    held = pd.Series([0.0, 0.0, 1.0, 1.0] * 20)
-    assert sentence(held, drawn) == (
-        "holds in 50 % of 80 settings; with flow.rwnd_pkts above 11049 in 100 %, else in 0 %"
-    )
-
-
-def test_a_value_in_the_midst_can_decide_beside_one_without_limit():
-    drawn = pd.DataFrame({"flow.rwnd_pkts": [5524, 11049, np.inf, np.inf] * 20})
-    assert sentence(pd.Series([0.0, 1.0, 0.0, 0.0] * 20), drawn) == (
-        "holds in 25 % of 80 settings; with flow.rwnd_pkts of 11049 in 100 %, else in 0 %"
-    )
+    assert set(coded_columns(RWND)) == {f"rwnd\t{value}" for value in ("5524.0", "11049.0", "inf")}
 
 
 def test_words_and_numbers_that_never_vary_have_no_order():

@@ -12,13 +12,11 @@ from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import ensemble_table
 from tcpfair.runs.ensemble import HeldOut, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
-from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ensemble import clauses as of_settings
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.clauses import clauses_held
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
-from tcpfair.verdicts.scatter import reprints
 
 LAYOUT = Layout(repository_root())
 PAPER = load_paper(LAYOUT.paper_config("kozu2014"))
@@ -129,15 +127,6 @@ def test_a_testbed_inferred_from_another_paper_is_a_second_reference():
     assert alone["ensemble_numbers"]["second"].isna().all()
 
 
-def test_what_one_paper_reprints_from_the_other_is_not_predicted():
-    paper = load_paper(LAYOUT.paper_config("bhatti2009"))
-    numbers = cells(paper, LAYOUT).loc[sorted(reprints(paper, LAYOUT))]
-    of_14_flows = {"bhatti2009.table7": 24, "bhatti2009.table8": 8}
-    assert numbers["exhibit"].value_counts().to_dict() == {"bhatti2009.table4": 8, **of_14_flows}
-    assert numbers.loc[numbers["exhibit"] == "bhatti2009.table4", "key"].str.contains("protocol=CCID2").all()
-    assert reprints(PAPER, LAYOUT) == frozenset()
-
-
 def test_an_experiment_that_is_left_out_is_named():
     members = Members(shipped(), PAPER)
     with pytest.raises(NotInEnsembleError, match="kozu2014/rtt_sweep: not in the ensemble"):
@@ -156,7 +145,7 @@ def test_what_no_setting_is_said_to_give_is_given_by_none_of_the_shipped_ones():
     config = load(LAYOUT.ensemble_config)
     given, looked_at = {}, 0
     for name in config.papers:
-        members = Members(ensemble_table.read(LAYOUT.ensembles, name), load_paper(LAYOUT.paper_config(name)), "")
+        members = Members(ensemble_table.read(LAYOUT.ensembles, name), load_paper(LAYOUT.paper_config(name)))
         for claim in load_claims(LAYOUT.data / "claims" / f"{name}.yaml"):
             held = (
                 pd.DataFrame(clauses_held(claim, members)) if claim.cause == "no setting gives it" else pd.DataFrame()

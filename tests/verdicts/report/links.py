@@ -1,15 +1,9 @@
-"""The report as a graph: what each id contains, which links lead on from there, and how many clicks it takes.
-
-    python -m tests.verdicts.report.links results/bundled/report.html
-
-follows every link of every claim and exhibit of a report that was built, and lists what is missing.
-"""
+"""The report as a graph: what each id contains, which links lead on from there, and how many clicks it takes."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -40,46 +34,38 @@ class Page(HTMLParser):
         self.elements: Counter[str] = Counter()
         self.ids: list[str] = []
         self.links: list[str] = []
-        self.words: list[str] = []
         self.places: dict[str, Place] = {}
-        self._open: list[tuple[str, list[Place]]] = []
+        self._whole = Place("page")
+        self._open = [("page", [self._whole])]
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
         self.elements[tag] += 1
-        inside = list(self._open[-1][1]) if self._open else []
+        inside = list(self._open[-1][1])
         if "id" in given:
             self.ids.append(given["id"])
             inside.append(self.places.setdefault(given["id"], Place(tag)))
-        for name in ("href", "src"):
-            if name in given:
-                self.links.append(given[name])
-                if tag == "a":
-                    for place in inside:
-                        place.links.append(given[name])
+        links = [given[name] for name in ("href", "src") if name in given]
+        self.links += links
+        if tag == "a":
+            for place in inside:
+                place.links += links
         if tag not in VOID:
             self._open.append((tag, inside))
 
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
     def handle_endtag(self, tag):
-        while self._open and self._open.pop()[0] != tag:
+        while tag not in VOID and self._open.pop()[0] != tag:
             pass
 
     def handle_data(self, data):
-        if self._open and self._open[-1][0] in ("style", "script"):
-            return
-        self.words.append(data)
-        for place in self._open[-1][1] if self._open else ():
+        tag, inside = self._open[-1]
+        for place in inside if tag not in ("style", "script") else ():
             place.words.append(data)
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+        return self._whole.text
 
     def clicks(self) -> dict[str, int]:
         """Clicks from the front page to each address that can be reached, ids as ``#id``."""
@@ -185,17 +171,3 @@ def members(page: Page, kind: str) -> list[str]:
 def faults(page: Page, folder: Path) -> list[str]:
     """All that is missing in a report."""
     return [*broken(page, folder), *one_way(page), *gaps(page, members(page, "claim"), members(page, "exhibit"))]
-
-
-def main() -> int:
-    path = Path(sys.argv[1])
-    page = as_one(texts_of(path))
-    claims, exhibits, lost = members(page, "claim"), members(page, "exhibit"), faults(page, path.parent)
-    print(
-        *lost, f"{len(claims)} claims, {len(exhibits)} exhibits, {len(page.links)} links, {len(lost)} faults", sep="\n"
-    )
-    return min(len(lost), 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.papers.papers import Config, load_paper
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Config
 from tcpfair.verdicts import cell_links
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.report import chain as chains
@@ -20,18 +20,17 @@ LAYOUT = bundled.LAYOUT
 
 @pytest.fixture(scope="module")
 def chain():
-    configs = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
     plan = [
         (paper, name, f"data/bundled/{paper}/{name}")
-        for paper, config in configs.items()
+        for paper, config in bundled.CONFIGS.items()
         for name in config.experiments
     ]
-    return chains.build(LAYOUT, configs, pd.DataFrame(plan, columns=["paper", "experiment", "trace"]))
+    return chains.build(LAYOUT, bundled.CONFIGS, pd.DataFrame(plan, columns=["paper", "experiment", "trace"]))
 
 
 def test_a_notebook_that_the_run_will_execute_is_linked_before_it_is_there(monkeypatch, tmp_path):
     monkeypatch.setattr(Layout, "results", tmp_path)
-    layout, config = Layout(LAYOUT.root), load_paper(LAYOUT.paper_config("ogura"))
+    layout, config = Layout(LAYOUT.root), bundled.CONFIGS["ogura"]
     plan = pd.DataFrame(columns=["paper", "experiment", "trace"])
     executed = layout.results / "notebooks/ogura.html"
     assert chains.build(layout, {"ogura": config}, plan, [executed]).notebooks == {"ogura": "notebooks/ogura.html"}
@@ -61,13 +60,9 @@ def test_every_exhibit_and_equation_stands_in_one_section(chain):
 
 def test_sections_name_no_printed_number_twice(chain):
     """Published numbers of the text stand in sections that exist, by the same names."""
-    for paper, sections in chain.sections.items():
-        printed = (LAYOUT.data / "published" / f"{paper}.csv").read_text()
-        known = {section.id for section in sections}
-        named = {
-            line.split(",")[0].partition(".sec-")[2] for line in printed.splitlines() if ".sec-" in line.split(",")[0]
-        }
-        assert named <= known
+    known = {f"{paper}.sec-{section.id}" for paper, sections in chain.sections.items() for section in sections}
+    printed = bundled.published()["exhibit"]
+    assert set(printed[printed.str.contains(".sec-", regex=False)]) <= known
 
 
 @pytest.mark.parametrize(

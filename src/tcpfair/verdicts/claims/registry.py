@@ -178,8 +178,12 @@ def _not_built(claim: Claim, config: PaperConfig) -> str:
 
 
 def metrics_loader(held: Held, further: pd.DataFrame | None = None) -> Callable[[str], pd.DataFrame]:
-    """A loader of an experiment's metrics with those of its further runs. It raises NotRunError without metrics."""
+    """A loader of an experiment's metrics with those of its further runs, each read once.
 
+    It raises NotRunError without metrics.
+    """
+
+    @cache
     def load(experiment: str) -> pd.DataFrame:
         path = held.metrics(experiment)
         if path is None:

@@ -44,9 +44,8 @@ class Cause(Frozen):
 
 
 def load_causes(folder: Path) -> dict[str, Cause]:
-    """The causes of ``folder/causes.yaml`` by name; none without the file. Raises InputError naming file and field."""
-    path = folder / CAUSES
-    return load_models(path, Cause) if path.is_file() else {}
+    """The causes of ``folder/causes.yaml`` by name. Raises InputError naming file and field."""
+    return load_models(folder / CAUSES, Cause)
 
 
 def check(sentence: str, clauses: Iterable[str], where: str) -> None:

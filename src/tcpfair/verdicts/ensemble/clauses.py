@@ -25,7 +25,8 @@ def clause_table(layout: Layout, paper: PaperConfig) -> pd.DataFrame:
     rows = []
     if found is not None:
         config, claims = load(layout.ensemble_config), load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
-        for members, reading, _ in members_of(found, paper, config.papers[paper.paper]):
+        for members in members_of(found, paper, config.papers[paper.paper]):
+            reading = members.reading
             if reading.excluded and not (reading.changes or reading.metrics):
                 continue  # it only excludes published numbers, which no clause reads
             about = {"paper": paper.paper, "hypothesis": members.hypothesis}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,15 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.papers.settings import BASE, grid_points, point_text
+from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import ensemble_table
 from tcpfair.runs.ensemble import AS_PRINTED, PaperEnsemble, Reading, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts.measured import Measured, Table, table_of
 
 SETTING, HYPOTHESIS = "setting", "hypothesis"
-_NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
+_NOT_DRAWN = [HYPOTHESIS, "refused"]
+AS_CONFIGURED = Reading([], {}, [])
 
 
 class NotInEnsembleError(InputError):
@@ -27,35 +27,27 @@ class NotInEnsembleError(InputError):
 
 
 class Members(Measured):
-    """All members of one paper under one hypothesis (empty: as published); ``read_as`` is that of `Measured`.
+    """All members of one paper under one hypothesis (empty: as published), which is a ``reading`` of the paper.
 
-    ``simulated`` names the hypothesis whose runs are read: its own, or none if it changes no run.
+    ``drawn`` has the values of the assumptions, a row per setting that ran, identified by its number; ``refused`` counts the
+    other settings. A hypothesis that changes no run has the members as published.
     """
 
     def __init__(
-        self,
-        shipped: Shipped,
-        config: PaperConfig,
-        hypothesis: str = AS_PRINTED,
-        simulated: str | None = None,
-        read_as: Mapping[tuple[str, str], str] = MappingProxyType({}),
+        self, shipped: Shipped, config: PaperConfig, hypothesis: str = AS_PRINTED, reading: Reading = AS_CONFIGURED
     ) -> None:
-        super().__init__(self._not_in_ensemble, read_as)
-        self.config, self.hypothesis = config, hypothesis
-        simulated = hypothesis if simulated is None else simulated
-        metrics, table = shipped
-        drawn = table[(table[HYPOTHESIS] == simulated) & (table["refused"] == "")].set_index(SETTING)
-        # values of the assumptions: a row per setting that ran, identified by its number
-        self.drawn = drawn.drop(columns=[name for name in _NOT_DRAWN if name in drawn])
-        self._own = metrics[(metrics[HYPOTHESIS] == simulated).to_numpy()]
+        super().__init__(self._not_in_ensemble, reading.metrics)
+        self.config, self.hypothesis, self.reading = config, hypothesis, reading
+        simulated = hypothesis if reading.changes else AS_PRINTED
+        table = shipped.settings[shipped.settings[HYPOTHESIS] == simulated]
+        ran = table[table["refused"] == ""]
+        self.drawn = ran.set_index(SETTING).drop(columns=_NOT_DRAWN, errors="ignore")
+        self.refused = len(table) - len(ran)
+        self._own = shipped.metrics[(shipped.metrics[HYPOTHESIS] == simulated).to_numpy()]
 
     @property
     def settings(self) -> pd.Index:
         return self.drawn.index
-
-    @property
-    def has_base(self) -> bool:
-        return BASE in self.settings
 
     @cached_property
     def experiments(self) -> frozenset[str]:
@@ -82,21 +74,17 @@ class Members(Measured):
         return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about)
 
 
-def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iterator[tuple[Members, Reading, int]]:
-    """The members of a shipped ensemble as published and under each hypothesis, and the number of refused ones.
+def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iterator[Members]:
+    """The members of a shipped ensemble as published and under each hypothesis.
 
-    A hypothesis that changes no run has the members as published. Hypotheses without members, and those without any effect on
-    the ensemble's metrics, are omitted.
+    Hypotheses without members, and those without any effect on the ensemble's metrics, are omitted.
     """
     for name in (AS_PRINTED, *plan.hypotheses):
         reading = plan.reading(name)
-        simulated = name if reading.changes else AS_PRINTED
-        own = found.settings[found.settings[HYPOTHESIS] == simulated]
-        n_ran = int((own["refused"] == "").sum())
-        members = Members(found, config, name, simulated, reading.metrics)
+        members = Members(found, config, name, reading)
         has_metrics = any(experiment in members.experiments for experiment, _ in reading.metrics)
-        if n_ran and (name == AS_PRINTED or reading.changes or reading.excluded or has_metrics):
-            yield members, reading, len(own) - n_ran
+        if len(members.settings) and (name == AS_PRINTED or reading.changes or reading.excluded or has_metrics):
+            yield members
 
 
 def fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:

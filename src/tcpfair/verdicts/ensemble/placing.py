@@ -90,7 +90,7 @@ def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: t
         .set_axis(["low", "median", "high"])
         .T.assign(
             printed=printed,
-            base=values.loc[BASE] if BASE in values.index else np.nan,
+            base=values.reindex([BASE]).iloc[0],
             percentile=[float(100 * share_below(each, x)) for each, x in zip(known, printed, strict=True)],
             nearest_setting=nearest,
             nearest=[values.at[setting, number] for number, setting in nearest.items()],

@@ -7,9 +7,10 @@ They follow only from shipped results, so they are a separate step: `write_shipp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,6 @@ class Judged:
     judging: Judging
     assumptions: tuple[Assumption, ...]
     what: str
-    refused: int  # settings
     others: Mapping[str, Judged] = field(
         default_factory=dict
     )  # other papers, as published, from which this is inferred
@@ -134,8 +134,8 @@ class Judged:
         return {"paper": self.paper, "hypothesis": self.members.hypothesis}
 
     def summary(self) -> dict:
-        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": self.refused}
-        about["numbers"] = len(self.compared.columns)
+        about = self._about | {"what": self.what, "settings": len(self.members.settings)}
+        about |= {"refused": self.members.refused, "numbers": len(self.compared.columns)}
         if not about["numbers"]:
             return about
         found = self.numbers
@@ -200,8 +200,7 @@ def tables(
         }
         added = {"others": others, "reprints": reprints(papers[paper], layout) if others else frozenset()}
         added["second_reference"] = plan.second_reference if plan.second_reference in others else ""
-        for alone in _judged(layout, papers[paper], shipped[paper], config):
-            judged = replace(alone, **added)
+        for judged in _judged(layout, papers[paper], shipped[paper], config, **added):
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary()]))
             if judged.compared.empty:  # these experiments have no published numbers
                 continue
@@ -221,17 +220,19 @@ def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     return filled(frames, pd.DataFrame(columns=columns)).reindex(columns=columns)
 
 
-def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[Judged]:
-    """The ensemble of a paper as published and under each hypothesis with members."""
+def _judged(
+    layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig, **added: Any
+) -> Iterator[Judged]:
+    """The ensemble of a paper as published and under each hypothesis with members; ``added`` are further fields."""
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     assumptions = ensemble_of(config, paper).assumptions
     plan = config.papers[paper.paper]
-    for members, reading, refused in members_of(found, paper, plan):
+    for members in members_of(found, paper, plan):
         what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper as published"
-        judged = numbers[~excluded(numbers, reading.excluded)]
-        yield Judged(members, judged, width, config.judging, assumptions, what, refused)
+        judged = numbers[~excluded(numbers, members.reading.excluded)]
+        yield Judged(members, judged, width, config.judging, assumptions, what, **added)
 
 
 def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:

@@ -79,16 +79,14 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
     chain = chains.build(layout, configs, ledger["run_plan"], linked)
     lab = chains.relative(layout, layout.lab) if layout.lab in linked else ""
     papers = [_paper_view(layout, config, ledger, chain, lab) for config in configs.values()]
-    claims = [view for paper in papers for view in paper["claims"]]
+    claims, exhibits = ([view for paper in papers for view in paper[part]] for part in ("claims", "exhibits"))
     causes = load_causes(layout.data / "claims")
     changes = moved.changed(layout, configs, ledger["changes"])
     context = {
         "source": layout.source,
         "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
-        "headlines": claim_views.headlines(
-            ledger, {view["exhibit"].id: view for p in papers for view in p["exhibits"]}, chain
-        ),
+        "headlines": claim_views.headlines(ledger, {view["exhibit"].id: view for view in exhibits}, chain),
         "facts": Facts(ledger),
         "ledger": ledger,
         "overall": overall,
@@ -98,7 +96,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "claim_table": claim_views.claim_table(claims),
         "margin_table": claim_views.margin_table(ledger),
         "cause_table": claim_views.cause_table(claims, causes),
-        "exhibit_table": exhibit_table([view for paper in papers for view in paper["exhibits"]]),
+        "exhibit_table": exhibit_table(exhibits),
         "altered": checksums.altered(layout.data),
         "changes": len(changes),
         "change_table": moved.change_table(changes),
@@ -183,7 +181,7 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
     counts = {
         "exhibits": Bar(printed.by_category(of_paper(ledger["exhibits"], paper)["status"], STATUSES)),
         "claims": Bar(printed.by_category(of_paper(ledger["claims"], paper)["verdict"], VERDICTS)),
-        "numbers": Bar(printed.count(numbers).by_outcome()),
+        "numbers": Bar(printed.count(numbers)),
     }
     return {
         "name": paper,

@@ -236,12 +236,10 @@ def config_lines(layout: Layout, paper: str) -> dict[str, Lines]:
     root = yaml.compose(text, Loader=SAFE_LOADER)
     entries = {key.value: (key, value) for key, value in root.value}
     name, all_lines = path.relative_to(layout.root).as_posix(), text.splitlines()
-    found = {}
-    if "experiments" in entries:
-        key, experiments = entries["experiments"]
-        found[ALL] = _lines(name, all_lines, 0, key.start_mark.line)
-        for own, value in experiments.value:
-            found[own.value] = _lines(name, all_lines, own.start_mark.line, value.end_mark.line)
+    key, experiments = entries["experiments"]
+    found = {ALL: _lines(name, all_lines, 0, key.start_mark.line)}
+    for own, value in experiments.value:
+        found[own.value] = _lines(name, all_lines, own.start_mark.line, value.end_mark.line)
     return found
 
 

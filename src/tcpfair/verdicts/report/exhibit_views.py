@@ -77,8 +77,7 @@ def _reason(exhibit: Exhibit, status: str, found: Record | None, plan: pd.DataFr
 def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Table:
     """Published numbers next to the reproduced ones; ``where`` adds the exhibit or section of each."""
     rows = []
-    for row in numbers.to_dict("records"):
-        outcome = {True: "within", False: "outside"}.get(row["within"], "not computed")
+    for row, outcome in zip(numbers.to_dict("records"), printed.outcomes(numbers["within"]), strict=True):
         sd, error = (number_text(row[name], row["printed"]) if row[name] else "" for name in ("sd", "error"))
         cells = [
             *([label(row["exhibit"])] if where else []),

@@ -41,13 +41,10 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
-        "anchor": words.anchor,
         "count": words.count_text,
-        "label": words.label,
         "short_label": words.short_label,
         "badge": marks.badge,
         "bar": marks.draw_bar,
-        "listed": words.listed,
     }
     environment.globals |= {"colours": marks.COLOURS, "plural": words.plural}
     return environment
