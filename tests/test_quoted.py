@@ -1,4 +1,4 @@
-"""Numbers that README.md and the lesson quote are those of the baseline and of the bundled runs."""
+"""Numbers that documents quote are those of the baseline, of the bundled runs and of the shipped comparison with the kernel."""
 
 import re
 from pathlib import Path
@@ -58,3 +58,22 @@ def test_the_solutions_quote_the_bundled_runs(sentence, protocol, loss_rate):
     quoted = sentence.format(found[0], least=min(ten), most=max(ten), mean=mean(ten), **of_all)
     assert LONG_OVER_SHORT.search(quoted)
     assert quoted in words("docs/teaching_solutions.md")
+
+
+def test_the_documents_quote_the_clauses_that_the_guest_decides():
+    table = pd.read_csv(ROOT / "data/reference/guest.csv")
+    said = table["in_print"].map({True: "holds", False: "does not hold"})
+    sources = [*(table[f"{name}_outcome"] for name in ("full", "scaled", "as_kernel")), said]
+    quoted = words("docs/validation.md")
+    for paper, of_guest in table["guest_outcome"].groupby(table["paper"]):
+        counts = []
+        for outcome in sources:
+            both = pd.DataFrame({"guest": of_guest, "other": outcome[of_guest.index]})
+            both = both[both.isin(["holds", "does not hold"]).all(axis=1)]
+            counts.append(f"{(both['guest'] == both['other']).sum()} of {len(both)}" if len(both) else "–")
+        assert f"| {' | '.join(counts)} |" in quoted, paper
+    by = table["differs"].value_counts()
+    assert (
+        f"{by['size']} clauses differ by the size, {by['kernel']} by the kernel and {by['chance']} by chance" in quoted
+    )
+    assert "implementation" not in by

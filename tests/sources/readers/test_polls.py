@@ -78,11 +78,11 @@ def test_a_timeout_ends_all_doubt():
 def store_of(n_polls, changes=()):
     store = polls.PollStore(Path("log"), is_wall=True)
     numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(3)]
-    for poll in range(n_polls):
-        store.polls([poll / 10])
-        ssthresh = sum(poll >= change for change in changes)
-        rows = {"socket": numbers, "poll": poll, "cc": "cubic", "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
-        store.add(pd.DataFrame(rows))
+    for piece in np.split(np.arange(n_polls), range(50, n_polls, 50)):
+        store.polls(piece / 10)
+        rows = pd.DataFrame({"poll": piece, "cc": "cubic", "bytes_acked": 1000 * piece})
+        rows["ssthresh"] = sum(piece >= change for change in changes) if changes else 0
+        store.add(rows.merge(pd.DataFrame({"socket": numbers}), how="cross"))
     return store
 
 
