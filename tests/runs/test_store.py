@@ -71,7 +71,7 @@ def test_a_new_value_of_a_grid_asks_for_its_own_runs_only(root):
     plan = make_plan(root)
     assert lacking(plan)["ogura/pair"] == 2
     why = {"protocols + Alpha", "grid.protocol [Reno, Libra] -> [Reno, Libra, Alpha]"}
-    assert set(plan.why_simulated("ogura", "pair").split("; ")) == why
+    assert set(plan.held["ogura"].why_missing("pair").split("; ")) == why
 
 
 def test_fewer_runs_are_put_together_without_simulating(root):
@@ -130,7 +130,7 @@ def test_edited_code_makes_the_runs_stale_that_it_acts_in(root, monkeypatch, edi
     monkeypatch.setattr(store, "_code_now", lambda algorithms: now | {edited: "0" * 16})
     plan = make_plan(root)
     assert lacking(plan)["ogura/pair"] == n_runs
-    assert plan.why_simulated("ogura", "pair") == f"code of {edited}"
+    assert plan.held["ogura"].why_missing("pair") == f"code of {edited}"
 
 
 def test_keys_do_not_depend_on_the_reasons_in_the_configuration(root):

@@ -106,7 +106,7 @@ def test_a_killed_run_keeps_its_finished_items_and_the_next_one_makes_the_others
     monkeypatch.setattr(trace, "write", write)
     plan = make_plan(root)
     assert len(plan.lacking["ogura", "pair"]) == 4 - n_done
-    assert plan.why_simulated("ogura", "pair") == ""  # they are missing, and nothing has changed
+    assert plan.held["ogura"].why_missing("pair") == ""  # they are missing, and nothing has changed
     begun = len(jobs.items)
     simulate.run(plan, [("ogura", "pair")])
     assert len(jobs.items) == begun + 4 - n_done

@@ -22,7 +22,7 @@ def test_the_state_adds_up_the_jobs_of_a_group():
 
 
 def test_without_expected_times_it_says_what_runs_but_no_time():
-    shown = state.State(stream=io.StringIO())
+    shown = state.State({"engine/two": state.Group()}, stream=io.StringIO())
     shown.takes("steps 1 3")
     shown.takes("progress engine/two whole 3 6")
     assert shown.text() == "step 1 of 3; engine/two 3 of 6 runs"
@@ -30,14 +30,14 @@ def test_without_expected_times_it_says_what_runs_but_no_time():
 
 def test_a_file_gets_no_empty_line_when_all_that_was_known_is_done():
     file = io.StringIO()
-    shown = state.State(stream=file)
+    shown = state.State({"engine/two": state.Group()}, stream=file)
     shown.last_s -= 2 * state._EVERY_S
     shown.takes("progress engine/two whole 6 6")
     assert file.getvalue() == ""
 
 
 def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
-    shown = state.State(stream=io.StringIO())
+    shown = state.State({"engine/two": state.Group()}, stream=io.StringIO())
     for line in ("progress engine/two whole 3 6progress engine/one whole 0 6\n", "progress engine/two whole\n"):
         shown.takes(line)
     assert shown.text() == ""

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, model_validator
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import read_small
-from tcpfair.files.layout import PAPERS
+from tcpfair.files.layout import PAPERS, short_id
 from tcpfair.papers.scenario import AnyModel, Flow, Scenario, Strict, validated
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
@@ -256,12 +256,11 @@ class PaperConfig(Strict):
         return self.analysis_value(name) if name in self.analysis else default
 
     def exhibit(self, exhibit_id: str) -> Exhibit:
-        """The exhibit with this id; InputError when it is unknown."""
+        """The exhibit of an id as a user may write it (`short_id`); InputError with the known ids for an unknown one."""
         for exhibit in self.exhibits:
-            if exhibit.id == exhibit_id:
+            if short_id(exhibit.id) == short_id(exhibit_id):
                 return exhibit
-        known = ", ".join(e.id for e in self.exhibits)
-        raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
+        raise unknown("exhibit", exhibit_id, [exhibit.id for exhibit in self.exhibits])
 
 
 class Config(Strict):
@@ -361,8 +360,3 @@ def load_models(path: Path, model: type[AnyModel]) -> dict[str, AnyModel]:
 def load_paper(path: Path) -> PaperConfig:
     """Read and validate one paper's configuration. Raises InputError with one line naming file and field."""
     return load_model(path, PaperConfig)
-
-
-def check_config(values: dict, where: str = "config") -> Config:
-    """Validate the top-level configuration. Raises InputError with one line naming the field."""
-    return validated(Config, values, where)

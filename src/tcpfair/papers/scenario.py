@@ -27,7 +27,7 @@ RTO_OF_ALGORITHM = {"ccid2": RTO_OF_STACK | {"linux": "rfc6298", "linux_2_6_22":
 class Strict(BaseModel):
     """A model that refuses unknown fields."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Frozen(Strict):

@@ -136,7 +136,7 @@ def _plain(node: object) -> object:
     if not isinstance(node, ast.AST):
         return node
     fields = dict(ast.iter_fields(node))
-    if isinstance(node, _NAMED) and node.body and _is_docstring(node.body[0]):
+    if isinstance(node, _NAMED) and ast.get_docstring(node, clean=False) is not None:
         fields["body"] = node.body[1:]
     if isinstance(node, ast.Call):
         fields["keywords"] = [keyword for keyword in node.keywords if keyword.arg != "description"]
@@ -145,10 +145,6 @@ def _plain(node: object) -> object:
     idle = _IDLE_FIELDS - {"annotation"} if isinstance(node, ast.AnnAssign) else _IDLE_FIELDS
     left = ((name, _plain(value)) for name, value in fields.items() if name not in idle and value not in (None, []))
     return (type(node).__name__, *left)
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 # --- Several sources ----------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class StudyFile(Strict):
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"grid.{name}: {value}: must be finite")
         for name, each in drawn.items():
-            if _drawn(each) is None:
+            if drawn_between(each.range, each.scale) is None:
                 raise ValueError(
                     f"latin_hypercube.axes.{name}.range: must be two numbers, the smaller first (above 0 where scale is log),"
                     f" or choices (got {each.range!r})"
@@ -142,10 +142,6 @@ class StudyFile(Strict):
             if (name := getattr(self.figure, field)) is not None and name not in axes:
                 raise ValueError(f"figure.{field}: {name!r} is no axis; axes are {', '.join(axes) or 'none'}")
         return self
-
-
-def _drawn(axis: Drawn) -> Assumption | None:
-    return drawn_between(axis.range, axis.scale)
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -200,7 +196,7 @@ class Study:
     @cached_property
     def _drawn(self) -> dict[str, Assumption]:
         cube = self.file.latin_hypercube
-        return {name: _drawn(axis) for name, axis in cube.axes.items()} if cube else {}
+        return {name: drawn_between(axis.range, axis.scale) for name, axis in cube.axes.items()} if cube else {}
 
     def point(self, run: int) -> dict[str, Any]:
         """The values of the axes in a run."""
@@ -238,15 +234,9 @@ class Study:
 
         An algorithm that has been added to the study since then made none of them.
         """
-        now = self.measured.items()
-        return all(
-            made_from.get(name) == digest for name, digest in now if name in made_from or name not in self._added
-        )
-
-    @property
-    def _added(self) -> set[str]:
-        """Names of the parts of `measured` that another grid may add."""
-        return {name for name in self.measured if name.startswith(_CODE_OF)} - {f"{_CODE_OF}{code.SIMULATOR}"}
+        other = (name for name, digest in self.measured.items() if made_from.get(name) != digest)
+        simulator = f"{_CODE_OF}{code.SIMULATOR}"
+        return all(name.startswith(_CODE_OF) and name != simulator and name not in made_from for name in other)
 
     @cached_property
     def _algorithms(self) -> set[str]:
