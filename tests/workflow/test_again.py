@@ -32,13 +32,6 @@ def layout(shipped, tmp_path, monkeypatch):
 # --- a random share of what is shipped -------------------------------------------------------------------------------
 
 
-def test_every_shipped_run_is_among_those_that_are_drawn_from(layout):
-    assert [run.name for run in again.shipped(layout)] == [
-        "ogura/self run 0",
-        *(f"ogura/pair run {number}" for number in range(4)),
-    ]
-
-
 def held(n):
     return [again.Held("p", "e", number, 1.0) for number in range(n)]
 

@@ -12,15 +12,9 @@ from tcpfair.errors import InputError
 from tcpfair.workflow import cli, run
 from tcpfair.workflow.cli import main, parser
 from tests.commands import succeed
-from tests.small_checkout import edit, make_checkout
+from tests.small_checkout import edit
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    return make_checkout(tmp_path)
 
 
 def complaint(capsys, arguments):

@@ -508,11 +508,7 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
             "hypotheses.received: experiment 'wached' is unknown; did you mean",
         ),
         ("[watched], metrics", "[pair], settings: {capacity_bps: 1}, metrics", "list it as a separate change"),
-        (
-            "what: what was",
-            "settings: 2\n        what: what was",
-            "hypotheses.received.settings: it changes no run",
-        ),
+        ("what: what was", "settings: 2\n        what: what was", "hypotheses.received.settings: it changes no run"),
         ("all_of: [slow, swapped]", "", "hypotheses.both: give either `changes:` and `excluded:`, or `all_of:`"),
     ],
 )

@@ -29,10 +29,7 @@ SOURCES = {"bundled": [], "engine": ["source=engine"]}
 WHOM = ["leader", "everything", "Snakemake", "step"]
 SEED = 1
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc")]
 
 
 @pytest.mark.parametrize("source", SOURCES)

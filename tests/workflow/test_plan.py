@@ -244,10 +244,7 @@ EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
         *(PAPER, "title: shares", "title: parts", {"notebook", "report"}),
         {"notebook ogura": {"exhibits"}, "report": {"exhibits"}},
     ),
-    "a table's title": (
-        *(PAPER, "title: p,", "title: parts,", DRAWN),
-        {"notebook ogura": {"exhibits"}, FIG8: set()},
-    ),
+    "a table's title": (*(PAPER, "title: p,", "title: parts,", DRAWN), {"notebook ogura": {"exhibits"}, FIG8: set()}),
     "a bound": ("data/claims/ogura.yaml", "at_least: 1", "at_least: 2", JUDGED, {"judge ogura": {"print"}}),
     "print": (
         PRINT,

@@ -13,12 +13,7 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
 from tcpfair.workflow.state import State
-from tests.small_checkout import edit, finish, make_checkout, make_output, make_plan, put, ship
-
-
-@pytest.fixture
-def root(tmp_path):
-    return make_checkout(tmp_path)
+from tests.small_checkout import edit, finish, make_output, make_plan, put, ship
 
 
 @pytest.mark.parametrize(

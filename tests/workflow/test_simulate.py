@@ -11,16 +11,10 @@ from tcpfair.errors import InputError
 from tcpfair.files import costs
 from tcpfair.runs import code, store, trace
 from tcpfair.workflow import executor, run, simulate, smoke
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace, put_shard
+from tests.small_checkout import edit, make_plan, make_trace, put_shard
 from tests.workflow.in_process import InProcess
 
 CONFIG = "config/papers/ogura.yaml"
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    return make_checkout(tmp_path)
 
 
 @pytest.fixture

@@ -223,11 +223,7 @@ class Study:
         used &= self._algorithms
         how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
         simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
-        return {
-            "measures": part(how),
-            "measuring": part(code.of_measuring("groups.py", "of_run.py")),
-            **simulated,
-        }
+        return {"measures": part(how), "measuring": part(code.of_measuring("groups.py", "of_run.py")), **simulated}
 
     def holds(self, made_from: Mapping[str, str]) -> bool:
         """Whether earlier runs of this study, with other inputs, would be the same today.

@@ -551,10 +551,7 @@ def _bench(given: argparse.Namespace) -> None:
 @_command(
     "print the SHA-256 of a scenario's results, as the packet lab shows it",
     _option(
-        "file",
-        type=_asked_path,
-        metavar="FILE",
-        help="YAML or JSON with scenario and seed, as the packet lab gives",
+        "file", type=_asked_path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
     ),
 )
 def _digest(given: argparse.Namespace) -> None:

@@ -103,9 +103,8 @@ class Work(NamedTuple):
     def line(self) -> str:
         """The work as a line for the terminal."""
         one, n = self.ensemble, len(self.members)
-        what = (
-            f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
-        )
+        n_runs, pkts = map(sum, zip(*one.sizes.values(), strict=True))
+        what = f"{len(one.assumptions)} assumptions, {n} settings of {n_runs} runs and {pkts / 1e6:.0f} M packets"
         takes = costs.duration_text(sum(item.expected_s for item in self.items))
         todo = f"{self.n_todo} to simulate, {takes} of one core" if self.items else "complete"
         return f"ensemble   {one.name:<11} {what}; {todo}"

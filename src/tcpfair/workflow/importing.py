@@ -24,13 +24,7 @@ from tcpfair.measures.resolution import left_out
 from tcpfair.measures.runs import means_mbps
 from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
 from tcpfair.runs import trace as traces
-from tcpfair.runs.recorded import (
-    UNKNOWN_CC,
-    anonymised,
-    open_recorded,
-    stated,
-    with_names,
-)
+from tcpfair.runs.recorded import UNKNOWN_CC, anonymised, open_recorded, stated, with_names
 from tcpfair.runs.sidecar import Said, SaidLink, is_trace, load_said, trace_place
 from tcpfair.runs.strange_trace import read_strange
 from tcpfair.runs.trace import Trace
