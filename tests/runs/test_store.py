@@ -74,18 +74,6 @@ def test_a_new_value_of_a_grid_asks_for_its_own_runs_only(root):
     assert set(plan.held["ogura"].why_missing("pair").split("; ")) == why
 
 
-def test_fewer_runs_are_put_together_without_simulating(root):
-    whole = trace.read(make_trace(make_plan(root), "pair"))
-    edit(root / CONFIG, "value: [Reno, Libra]", "value: [Libra]")
-    plan = make_plan(root)
-    assert plan.traces["ogura", "pair"] is None
-    assert lacking(plan)["ogura/pair"] == 0
-    made = sources.assemble(*of_pair(plan), plan.held["ogura"].specs("pair"))
-    assert made.runs["run_id"].tolist() == [0, 1]
-    of_libra = whole.samples[whole.samples["run_id"] >= 2]
-    assert made.samples["delivered_bytes"].tolist() == of_libra["delivered_bytes"].tolist()
-
-
 @pytest.mark.parametrize("cut", [[[0, 1, 2, 3]], [[1, 3], [0, 2]], [[2], [0, 3], [1]], [[3], [2], [1], [0]]], ids=str)
 def test_a_trace_has_the_same_bytes_however_its_runs_were_cut_into_shards(root, tmp_path, at_once, cut):
     plan = make_plan(root)

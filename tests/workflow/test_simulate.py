@@ -76,11 +76,15 @@ def test_what_is_missing_is_simulated_and_becomes_the_trace_of_its_experiment(ro
 
 
 def test_a_trace_of_runs_that_other_traces_hold_is_made_without_simulating(root, jobs):
-    make_trace(make_plan(root), "pair")
+    whole = trace.read(make_trace(make_plan(root), "pair"))
     edit(root / CONFIG, "value: [Reno, Libra]", "value: [Libra]")
+    assert make_plan(root).lacking["ogura", "pair"] == []
     simulate.run(make_plan(root), [("ogura", "pair")])
     assert jobs.jobs == []
-    assert len(trace.read(make_plan(root).traces["ogura", "pair"]).runs) == 2
+    made = trace.read(make_plan(root).traces["ogura", "pair"])
+    assert made.runs["run_id"].tolist() == [0, 1]
+    of_libra = whole.samples[whole.samples["run_id"] >= 2]
+    assert made.samples["delivered_bytes"].tolist() == of_libra["delivered_bytes"].tolist()
 
 
 @pytest.mark.parametrize("n_done", [0, 1, 3])

@@ -26,7 +26,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.machine import free_cores
 from tcpfair.papers.papers import load_yaml, plain_yaml
-from tcpfair.runs import record, store
+from tcpfair.runs import record
 from tcpfair.verdicts.certainty import verdict_text
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
@@ -152,10 +152,7 @@ def gives_shipped_bits(plan: Plan, cores: int) -> bool:
         return False
     from tcpfair.workflow import same_bits  # and with it the engine
 
-    found = same_bits.holds_bits(plan.layout, cores)
-    for line in found.differ[:SHOWN]:
-        print(f"differs    {line}")
-    return not found.differ and store.accept_bits(plan.layout, found.experiments, found.algorithms)
+    return same_bits.accept_same_bits(plan.layout, cores)
 
 
 def build(

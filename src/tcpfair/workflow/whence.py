@@ -30,12 +30,12 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     copies = _copies(root, path)
     told = read(next((root / name for name in copies if path.suffix == ".csv" and not name.endswith(".csv")), path))
     paper = told.exhibit.partition(".")[0]
+    behind: dict[str, store.Held] = {}
     if told.source == "raw":
         print(f"exhibit    {told.exhibit}: drawn from a recording (source raw), no run of a paper")
     elif paper not in PAPERS:
         raise InputError(f"{path}: is {told.exhibit!r}, which this checkout does not have")
-    behind: dict[str, store.Held] = {}
-    if told.source != "raw":
+    else:
         config = load_paper(Layout(root).paper_config(paper))
         exhibit = config.exhibit(told.exhibit)
         for name in (shown.partition("/")[2] for shown in told.experiments):
