@@ -107,6 +107,11 @@ def test_a_protocol_may_be_called_anything_and_is_nothing_but_a_name(tmp_path):
     assert labels == {"Reno", "../x; $(id) <b>"}
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    return make_checkout(tmp_path_factory.mktemp("checkout"))
+
+
 VALUES = ["$(touch proof)", "`touch proof`", "a; touch proof", "a | touch proof", "a' touch proof '", "../../x", "<b>"]
 
 
@@ -114,14 +119,14 @@ VALUES = ["$(touch proof)", "`touch proof`", "a; touch proof", "a | touch proof"
 @pytest.mark.parametrize(
     "name", ["source", "papers", "only", "source=raw only", "source=raw trace", "shards", "smoke_duration_s", "missing"]
 )
-def test_a_value_of_the_command_line_is_a_value(tmp_path, monkeypatch, capsys, name, value):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(make_checkout(tmp_path)))
-    monkeypatch.chdir(tmp_path)
+def test_a_value_of_the_command_line_is_a_value(checkout, monkeypatch, capsys, name, value):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(checkout))
+    monkeypatch.chdir(checkout)
     pairs = f"{name}={value}".split(" ", name.count(" "))
     assert main(["build", "--config", *pairs]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1
-    assert not (tmp_path / "proof").exists() and not (tmp_path / "results" / "raw").exists()
+    assert not (checkout / "proof").exists() and not (checkout / "results" / "raw").exists()
 
 
 # --- Traces -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ A later step depends on the modules that its function imports (`tcpfair.runs.rea
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import os
 import re
@@ -56,7 +57,9 @@ def kept() -> Remembered:
     """
     made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(names())])
     compiled = Path(cache_from_source(str(PACKAGE / "units.py")))
-    return Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by).save_at_exit()
+    found = Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by)
+    atexit.register(found.save)
+    return found
 
 
 @cache

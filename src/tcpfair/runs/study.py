@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, check_known
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
-from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
-from tcpfair.papers.scenario import Strict, validated
+from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Scale, Value, load_yaml
+from tcpfair.papers.scenario import Direction, Strict, validated
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -54,7 +54,7 @@ class Background(Strict):
     """Background traffic in one direction; the label ``none`` means no traffic."""
 
     traffic: str
-    direction: Literal["forward", "reverse"] = "forward"
+    direction: Direction = "forward"
 
 
 class Base(Strict):
@@ -70,7 +70,7 @@ class Drawn(Strict):
     """The range of an axis of the hypercube, drawn like those of the papers' assumptions."""
 
     range: list[float | int | str | bool] = Field(min_length=2)
-    scale: Literal["linear", "log", "choices"] = "linear"
+    scale: Scale = "linear"
 
 
 class LatinHypercube(Strict):

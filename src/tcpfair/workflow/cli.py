@@ -139,7 +139,7 @@ def _option(*flags: str, **settings: Any) -> Option:
 
 
 def _command(help: str, *options: Option, name: str = "") -> Callable[[Run], Run]:
-    """Make a function a command, by default one of its own name; commands are listed in the order of their definition."""
+    """Make a function a command, by default with its name; commands are listed in the order of their definition."""
 
     def add(run: Run) -> Run:
         _COMMANDS.append((name or run.__name__.strip("_").replace("_", "-"), run, help, options))
