@@ -146,22 +146,26 @@ def test_without_a_home_the_cache_is_below_tmp_and_closed_to_others(without_home
     assert without_home.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_fallback_that_others_can_write_is_not_used(without_home):
-    without_home.mkdir()
-    without_home.chmod(0o777)
-    assert jit._cache_folder("x") == without_home.with_name(without_home.name + "-1") / "x"
+def give_away(place: Path) -> None:
+    place.mkdir(mode=0o755)
+    os.chown(place, 65534, 65534)
 
 
-def test_a_fallback_that_is_a_link_is_not_used(without_home, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    without_home.symlink_to(tmp_path / "elsewhere")
-    assert jit._cache_folder("x") == without_home.with_name(without_home.name + "-1") / "x"
+def link(place: Path) -> None:
+    place.with_name("elsewhere").mkdir()
+    place.symlink_to(place.with_name("elsewhere"))
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_fallback_of_another_user_is_not_used(without_home):
-    without_home.mkdir(mode=0o755)
-    os.chown(without_home, 65534, 65534)
+def open_to_all(place: Path) -> None:
+    place.mkdir()
+    place.chmod(0o777)
+
+
+@pytest.mark.parametrize("make", [open_to_all, link, give_away])
+def test_a_fallback_that_others_could_write_is_not_used(without_home, make):
+    if make is give_away and os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    make(without_home)
     assert jit._cache_folder("x") == without_home.with_name(without_home.name + "-1") / "x"
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -661,22 +662,9 @@ def test_the_settings_of_the_user_do_not_reach_a_notebook(checkout, tmp_path):
         "SNAKEMAKE_PROFILE": "nosuch",
         "BASH_ENV": put(other / "bash", "stray=1\n"),
     }
-    notebook = {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {},
-        "cells": [
-            {
-                "cell_type": "code",
-                "id": "probe",
-                "metadata": {},
-                "outputs": [],
-                "execution_count": None,
-                "source": PROBE,
-            }
-        ],
-    }
-    put(tmp_path / "probe.ipynb", json.dumps(notebook))
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(PROBE, id="probe")]), tmp_path / "probe.ipynb"
+    )
     program = put_program(
         tmp_path / "program",
         f"""#!/bin/sh
@@ -684,8 +672,8 @@ exec '{sys.executable}' '{put(tmp_path / "program.py", RUN_NOTEBOOK)}' '{tmp_pat
 """,
     )
     assert checkout.run(PROGRAM=program, **hostile) == 0
-    (cell,) = [cell for cell in json.loads((tmp_path / "done.ipynb").read_text())["cells"] if cell["id"] == "probe"]
-    assert json.loads("".join(cell["outputs"][0]["text"])) == {
+    (cell,) = (cell for cell in nbformat.read(tmp_path / "done.ipynb", as_version=4).cells if cell.id == "probe")
+    assert json.loads(cell.outputs[0].text) == {
         "line width": 1.5,
         "font size": 10.0,
         "backend": "Agg",
@@ -698,11 +686,8 @@ exec '{sys.executable}' '{put(tmp_path / "program.py", RUN_NOTEBOOK)}' '{tmp_pat
 
 
 def test_the_lab_keeps_the_users_jupyter_and_adds_its_own_settings_in_front(checkout):
-    seen = checkout.folder / "seen"
-    program = put_program(checkout.folder / "program", f"#!/bin/sh\nenv >'{seen}'\n")
     given = {"JUPYTER_CONFIG_DIR": "/mine", "JUPYTER_CONFIG_PATH": "/other", "JUPYTER_PATH": "/kernels"}
-    assert checkout.run("lab", PROGRAM=program, JUPYTER_NO_CONFIG="1", MPLBACKEND="svg", **given) == 0
-    variables = dict(line.split("=", 1) for line in seen.read_text().splitlines())
+    variables = checkout.seen("lab", JUPYTER_NO_CONFIG="1", MPLBACKEND="svg", **given)
     assert variables["JUPYTER_CONFIG_DIR"] == "/mine"
     assert variables["JUPYTER_CONFIG_PATH"] == f"{checkout.root}/envs/jupyter:/other"
     assert not {"JUPYTER_PATH", "JUPYTER_NO_CONFIG", "MPLBACKEND"} & variables.keys()

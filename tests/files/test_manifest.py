@@ -16,11 +16,22 @@ def test_what_is_written_is_read_and_does_not_depend_on_the_order_of_its_keys(tm
     assert (tmp_path / MANIFEST).read_bytes() == first
 
 
-def test_a_missing_and_a_torn_manifest_are_one_line_that_names_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"manifest.json: no manifest; the trace is missing"):
-        read_manifest(tmp_path)
-    (tmp_path / MANIFEST).write_text('{"schema": 1,')
-    with pytest.raises(InputError, match=r"manifest.json: not JSON \(.* at line 1\)"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no manifest; the trace is missing"),
+        (b'{"schema": 1,', r"not JSON \(.* at line 1\)"),
+        (b"\xff", r"not JSON \(not UTF-8\)"),
+        *((text, "not JSON") for text in (b"[" * 100_000, b'{"a": ' * 100_000, b"9" * 5000)),
+        (b"[]", "not a manifest"),
+        (b'{"digest": "0"}', "differs from its own digest"),
+    ],
+    ids=lambda given: str(given)[:20],
+)
+def test_what_is_no_manifest_is_one_line_that_names_the_file(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / MANIFEST).write_bytes(content)
+    with pytest.raises(InputError, match=rf"manifest\.json: {message}"):
         read_manifest(tmp_path)
 
 

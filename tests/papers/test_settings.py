@@ -9,15 +9,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.papers.expand import plain_values, run_specs
 from tcpfair.papers.papers import PaperConfig, Value, load_paper
-from tcpfair.papers.settings import (
-    assumptions_of,
-    draw,
-    fits,
-    grid_points,
-    part_used,
-    point_text,
-    with_values,
-)
+from tcpfair.papers.settings import assumptions_of, draw, fits, grid_points, part_used, point_text, with_values
 
 
 def stated(value):

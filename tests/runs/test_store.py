@@ -71,19 +71,7 @@ def test_a_new_value_of_a_grid_asks_for_its_own_runs_only(root):
     plan = make_plan(root)
     assert lacking(plan)["ogura/pair"] == 2
     why = {"protocols + Alpha", "grid.protocol [Reno, Libra] -> [Reno, Libra, Alpha]"}
-    assert set(plan.why_simulated("ogura", "pair").split("; ")) == why
-
-
-def test_fewer_runs_are_put_together_without_simulating(root):
-    whole = trace.read(make_trace(make_plan(root), "pair"))
-    edit(root / CONFIG, "value: [Reno, Libra]", "value: [Libra]")
-    plan = make_plan(root)
-    assert plan.traces["ogura", "pair"] is None
-    assert lacking(plan)["ogura/pair"] == 0
-    made = sources.assemble(*of_pair(plan), plan.held["ogura"].specs("pair"))
-    assert made.runs["run_id"].tolist() == [0, 1]
-    of_libra = whole.samples[whole.samples["run_id"] >= 2]
-    assert made.samples["delivered_bytes"].tolist() == of_libra["delivered_bytes"].tolist()
+    assert set(plan.held["ogura"].why_missing("pair").split("; ")) == why
 
 
 @pytest.mark.parametrize("cut", [[[0, 1, 2, 3]], [[1, 3], [0, 2]], [[2], [0, 3], [1]], [[3], [2], [1], [0]]], ids=str)
@@ -130,7 +118,7 @@ def test_edited_code_makes_the_runs_stale_that_it_acts_in(root, monkeypatch, edi
     monkeypatch.setattr(store, "_code_now", lambda algorithms: now | {edited: "0" * 16})
     plan = make_plan(root)
     assert lacking(plan)["ogura/pair"] == n_runs
-    assert plan.why_simulated("ogura", "pair") == f"code of {edited}"
+    assert plan.held["ogura"].why_missing("pair") == f"code of {edited}"
 
 
 def test_keys_do_not_depend_on_the_reasons_in_the_configuration(root):

@@ -15,7 +15,7 @@ from tcpfair.runs import trace
 from tcpfair.runs.study import load
 from tcpfair.workflow.cli import main
 from tests.runs.test_study import ALGORITHMS, MEASURES
-from tests.small_checkout import OGURA, edit, make_checkout, make_plan, make_trace
+from tests.small_checkout import OGURA, make_checkout, make_plan, make_trace
 
 READERS = {
     "a paper's configuration": load_paper,
@@ -62,13 +62,15 @@ BOMBS = {
     "a list called a mapping": ("a: !!map [b]", "expected a mapping node"),
     "a list for a name": ("? [a]\n: b", "found unhashable key"),
     "no mapping": ("[1, 2]", "must be a mapping of names to values"),
+    "no text in UTF-8": (b"a: \xe9", "not text in UTF-8"),
+    "a folder": (None, "cannot be read"),
 }
 
 
 @pytest.mark.parametrize(("text", "complaint"), BOMBS.values(), ids=BOMBS)
 def test_what_swells_or_is_no_yaml_is_one_line(tmp_path, text, complaint):
     path = tmp_path / "x.yaml"
-    path.write_text(text)
+    path.mkdir() if text is None else path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError, match=complaint) as error:
         load_yaml(path)
     assert str(error.value).startswith(str(path))
@@ -80,18 +82,6 @@ def test_what_people_write_is_read():
         "b": [[1, 2], [1, 2]],
         "c": {"d": 1},
     }
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: \xe9"])
-def test_bytes_that_are_no_text_are_one_line(tmp_path, content):
-    (tmp_path / "x.yaml").write_bytes(content)
-    with pytest.raises(InputError, match="x.yaml: not text in UTF-8"):
-        load_yaml(tmp_path / "x.yaml")
-
-
-def test_a_folder_is_one_line(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        load_yaml(tmp_path)
 
 
 # --- Names ------------------------------------------------------------------------------------------------------
@@ -117,6 +107,11 @@ def test_a_protocol_may_be_called_anything_and_is_nothing_but_a_name(tmp_path):
     assert labels == {"Reno", "../x; $(id) <b>"}
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    return make_checkout(tmp_path_factory.mktemp("checkout"))
+
+
 VALUES = ["$(touch proof)", "`touch proof`", "a; touch proof", "a | touch proof", "a' touch proof '", "../../x", "<b>"]
 
 
@@ -124,14 +119,14 @@ VALUES = ["$(touch proof)", "`touch proof`", "a; touch proof", "a | touch proof"
 @pytest.mark.parametrize(
     "name", ["source", "papers", "only", "source=raw only", "source=raw trace", "shards", "smoke_duration_s", "missing"]
 )
-def test_a_value_of_the_command_line_is_a_value(tmp_path, monkeypatch, capsys, name, value):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(make_checkout(tmp_path)))
-    monkeypatch.chdir(tmp_path)
+def test_a_value_of_the_command_line_is_a_value(checkout, monkeypatch, capsys, name, value):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(checkout))
+    monkeypatch.chdir(checkout)
     pairs = f"{name}={value}".split(" ", name.count(" "))
     assert main(["build", "--config", *pairs]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1
-    assert not (tmp_path / "proof").exists() and not (tmp_path / "results" / "raw").exists()
+    assert not (checkout / "proof").exists() and not (checkout / "results" / "raw").exists()
 
 
 # --- Traces -----------------------------------------------------------------------------------------------------
@@ -183,10 +178,3 @@ def test_a_table_that_is_torn_is_one_line(folder, cut):
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(InputError, match="not a readable Parquet file"):
         trace.read_table(path, "samples")
-
-
-def test_an_edit_of_the_small_checkout_is_seen(tmp_path):
-    """So that the names above are refused for what they are."""
-    root = make_checkout(tmp_path)
-    edit(root / "config/papers/ogura.yaml", "  watched:\n", "  watched_2:\n")
-    assert "watched_2" in load_paper(root / "config/papers/ogura.yaml").experiments

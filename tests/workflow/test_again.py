@@ -11,7 +11,7 @@ from tcpfair.files.layout import Layout
 from tcpfair.runs import store
 from tcpfair.runs.origin import Origin, digest_of_keys
 from tcpfair.workflow import again, whence
-from tests.small_checkout import edit, make_plan, put_exhibit, ship_both, spoil
+from tests.small_checkout import make_plan, put_exhibit, ship_both, spoil
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +30,6 @@ def layout(shipped, tmp_path, monkeypatch):
 
 
 # --- a random share of what is shipped -------------------------------------------------------------------------------
-
-
-def test_every_shipped_run_is_among_those_that_are_drawn_from(layout):
-    assert [run.name for run in again.shipped(layout)] == [
-        "ogura/self run 0",
-        *(f"ogura/pair run {number}" for number in range(4)),
-    ]
 
 
 def held(n):
@@ -157,13 +150,6 @@ def test_what_was_drawn_from_other_runs_or_by_other_code_is_said_and_not_simulat
     assert "other code of simulator; `git log -S0123456789abcdef --oneline -- data/bundled`" in said
     with pytest.raises(InputError, match="other runs"):
         whence.main(layout.root, slide, once_more=True)
-
-
-def test_an_edited_configuration_is_noticed(layout, tmp_path, capsys):
-    slide = figure(layout, tmp_path / "s.svg")
-    edit(layout.paper_config("ogura"), "buffer_pkts: {value: 10,", "buffer_pkts: {value: 11,")
-    assert whence.main(layout.root, slide) == 0
-    assert "other runs: the configuration has changed since" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

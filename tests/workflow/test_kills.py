@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.files import costs
 from tcpfair.files.layout import Layout
 from tcpfair.runs import store
 from tests.small_checkout import put
@@ -30,10 +29,7 @@ SOURCES = {"bundled": [], "engine": ["source=engine"]}
 WHOM = ["leader", "everything", "Snakemake", "step"]
 SEED = 1
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc")]
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -73,6 +69,29 @@ def remove_some(root: Path, share: float, chance: random.Random) -> None:
         path.unlink()
 
 
+def check_no_run_again(root: Path, asked: list[str], whom: str, kept, least: int, n_all: int, left: str) -> None:
+    """Kill a run when ``least`` of its ``n_all`` runs are ``kept()``: it goes on with the others, announced in the words
+    ``left``, and ends with the bytes of a run that was not killed."""
+    process = start(root, asked)
+    while kept() < least and process.poll() is None:
+        time.sleep(0.02)
+    groups = killing.groups_of(process)
+    assert kill(process, whom)
+    process.wait(300)
+    killing.wait_for_the_end(groups)
+    n_kept = kept()
+    assert least <= n_kept <= n_all
+    assert n_kept < n_all or whom == "Snakemake"  # its steps outlive it, and may be all there is
+    told = finish(root, asked)
+    assert n_kept == n_all or f"{n_all - n_kept} {left}" in told
+    took = (root / "results/engine/benchmarks").rglob("*.json")
+    assert sum(json.loads(path.read_text()).get("runs", 0) for path in took) == n_all - n_kept  # none that was kept
+    killed = outputs(root)
+    shutil.rmtree(root / "results/engine")
+    finish(root, asked)
+    assert outputs(root) == killed
+
+
 @pytest.mark.parametrize("whom", WHOM)
 def test_a_paper_that_is_killed_simulates_no_run_again_that_a_shard_has(tmp_path, whom):
     root = stand_in(tmp_path / "checkout")
@@ -80,31 +99,14 @@ def test_a_paper_that_is_killed_simulates_no_run_again_that_a_shard_has(tmp_path
     put(root, {}, copied=["config"])
     path = root / "config/papers/bhatti2009.yaml"
     path.write_text(re.sub(r"duration_s: \{value: \d+", "duration_s: {value: 6000", path.read_text(), count=1))
-    asked = ["figure", "bhatti2009.table3", "--config", "source=engine"]  # 100 runs
     layout = Layout(root, "engine")
 
-    def kept() -> set[str]:
+    def kept() -> int:
         shards = store.shards(layout, "bhatti2009", "self")
-        return {key for shard in shards for key in (store.manifest_of(layout, shard) or {}).get("runs", ())}
+        return len({key for shard in shards for key in (store.manifest_of(layout, shard) or {}).get("runs", ())})
 
-    process = start(root, asked)
-    while not kept() and process.poll() is None:
-        time.sleep(0.02)
-    groups = killing.groups_of(process)
-    assert kill(process, whom)
-    process.wait(300)
-    killing.wait_for_the_end(groups)
-    n_kept = len(kept())
-    assert 0 < n_kept <= 100
-    assert n_kept < 100 or whom == "Snakemake"  # its steps outlive it, and may be all there is
-    told = finish(root, asked)
-    assert n_kept == 100 or f"{100 - n_kept} of 100 runs" in told
-    took = (costs.folder(layout) / "simulate/bhatti2009").rglob("*.json")
-    assert sum(json.loads(path.read_text())["runs"] for path in took) == 100 - n_kept  # none of those that were kept
-    killed = outputs(root)
-    shutil.rmtree(root / "results/engine")
-    finish(root, asked)
-    assert outputs(root) == killed
+    asked = ["figure", "bhatti2009.table3", "--config", "source=engine"]
+    check_no_run_again(root, asked, whom, kept, 1, 100, "of 100 runs")
 
 
 @pytest.mark.parametrize("whom", WHOM)
@@ -113,28 +115,10 @@ def test_a_study_that_is_killed_simulates_no_finished_slice_again(tmp_path, whom
     text = (killing.ROOT / "config/studies/tiny.yaml").read_text()
     text = text.replace("duration_s: 20", "duration_s: 20000").replace("replicates: 2", "replicates: 60")
     (root / "tiny.yaml").write_text(text)
-    asked = ["study", "tiny.yaml", "--yes"]
     shards = root / "results/engine/studies/tiny/shards"
 
     def kept() -> int:
         ranges = (path.stem.partition("-")[0].split("_") for path in shards.glob("[0-9]*.parquet"))
         return sum(int(end) - int(first) for first, end in ranges)
 
-    process = start(root, asked)
-    while kept() < 40 and process.poll() is None:
-        time.sleep(0.05)
-    groups = killing.groups_of(process)
-    assert kill(process, whom)
-    process.wait(300)
-    killing.wait_for_the_end(groups)
-    n_kept = kept()
-    assert 40 <= n_kept <= 480
-    assert n_kept < 480 or whom == "Snakemake"
-    told = finish(root, asked)
-    assert n_kept == 480 or f"{480 - n_kept} runs to simulate" in told
-    took = (root / "results/engine/benchmarks/study/tiny").rglob("*.json")
-    assert sum(json.loads(path.read_text())["runs"] for path in took) == 480 - n_kept
-    killed = outputs(root)
-    shutil.rmtree(root / "results/engine")
-    finish(root, asked)
-    assert outputs(root) == killed
+    check_no_run_again(root, ["study", "tiny.yaml", "--yes"], whom, kept, 40, 480, "runs to simulate")

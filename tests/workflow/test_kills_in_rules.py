@@ -39,10 +39,7 @@ OF_CAMPAIGNS = "make_shards"  # one rule, of which each of them has jobs
 TRIES = 5
 SEED = 1
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc")]
 
 
 def rules() -> dict[str, str]:

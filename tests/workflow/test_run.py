@@ -13,12 +13,7 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
 from tcpfair.workflow.state import State
-from tests.small_checkout import edit, finish, make_checkout, make_output, make_plan, put, ship
-
-
-@pytest.fixture
-def root(tmp_path):
-    return make_checkout(tmp_path)
+from tests.small_checkout import edit, finish, make_output, make_plan, put, ship
 
 
 @pytest.mark.parametrize(
@@ -37,12 +32,6 @@ def test_pairs_of_the_command_line_become_values(pairs, expected):
     assert run.parse_pairs(pairs) == expected
 
 
-@pytest.mark.parametrize("pair", ["engine", "=engine", "only=[ogura.fig8"])
-def test_a_pair_that_is_none_is_refused(pair):
-    with pytest.raises(InputError, match="--config"):
-        run.parse_pairs([pair])
-
-
 @pytest.mark.parametrize(
     "trace", ["data/raw/two #2", "data/raw/{paper}.json", "data/raw/a; touch PWNED", "data/raw/it's $HOME"]
 )
@@ -51,6 +40,12 @@ def test_snakemake_is_given_just_what_was_asked_for(root, trace):
     plan = make_plan(root, source="raw", trace=trace)
     written = yaml.safe_load((root / run._write_config(plan)).read_text())
     assert written == plan.config.model_dump()
+
+
+@pytest.mark.parametrize("pair", ["=engine", "only=[ogura.fig8"])
+def test_a_pair_that_is_none_is_refused(pair):
+    with pytest.raises(InputError, match="--config"):
+        run.parse_pairs([pair])
 
 
 def test_smoke_runs_have_a_root_of_their_own(root):
@@ -100,6 +95,11 @@ rule fail:
 
 def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_the_future(root, capsys):
     put(root, {"Snakefile": WORKFLOW}, copied=[f"{run.PROFILES}/default"])
+    (root / "results").mkdir()
+    (root / "results/earlier.txt").touch()
+    assert run.snakemake(root, ["results/made.txt"], State(), 1, "default") == 0  # only what is requested
+    (root / "results/made.txt").unlink()
+    assert capsys.readouterr().out == "made it\n"
     dated = [root / "results/earlier.txt", root / "data/raw/mine.json"]
     for path in dated:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,10 +111,12 @@ def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_th
     assert [path.stat().st_mtime > time.time() for path in dated] == [False, True]  # a recording's date is its owner's
 
 
-def test_a_workflow_makes_the_files_that_are_requested(root):
-    put(root, {"Snakefile": WORKFLOW, "results/earlier.txt": ""}, copied=[f"{run.PROFILES}/default"])
-    assert run.snakemake(root, ["results/made.txt"], State(), 1, "default") == 0
-    assert (root / "results/made.txt").is_file() and not (root / "results/failed.txt").exists()
+def test_simulations_are_announced_one_by_one_and_several_with_their_sum(root):
+    plan = make_plan(root)
+    lines = run.announced(plan)
+    assert len(lines) == 4 and "6 runs in all" in lines[-1]
+    (line,) = run.announced(plan, [("ogura", "pair")])
+    assert line.startswith("simulate   ogura/pair")
 
 
 def test_to_do_names_steps_with_their_reason_and_simulations_with_runs_and_time(root):
@@ -126,19 +128,6 @@ def test_to_do_names_steps_with_their_reason_and_simulations_with_runs_and_time(
     edit(root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
     lines = run.to_do(make_plan(root))
     assert " ".join(lines[0].split()) == "simulate ogura/pair 2 of 6 runs, 1 s of one core runs 2 -> 3"
-
-
-def test_with_several_simulations_their_sum_is_announced(root):
-    lines = run.announced(make_plan(root))
-    assert len(lines) == 4
-    assert "6 runs in all" in lines[-1]
-
-
-def test_a_trace_alone_announces_its_own_runs(root):
-    plan = make_plan(root)
-    lines = run.announced(plan, [("ogura", "pair")])
-    assert len(lines) == 1
-    assert lines[0].startswith("simulate   ogura/pair")
 
 
 def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):

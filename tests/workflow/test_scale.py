@@ -35,12 +35,7 @@ def written(tmp_path, **changes):
 
 def test_curves_go_from_one_to_ten_thousand_flows_to_40_gbps_and_a_hundred_times_as_long():
     spans = {name: [getattr(curve.points[at], curve.over) for at in (0, -1)] for name, curve in SCALE.curves.items()}
-    assert spans == {
-        "flows_10g": [1, 10_000],
-        "flows_1m": [1, 10_000],
-        "rate": [1e6, 40e9],
-        "duration": [100, 10_000],
-    }
+    assert spans == {"flows_10g": [1, 10_000], "flows_1m": [1, 10_000], "rate": [1e6, 40e9], "duration": [100, 10_000]}
 
 
 def test_a_point_is_a_dumbbell_with_spread_rtts_and_a_buffer_of_one_mean_bdp():

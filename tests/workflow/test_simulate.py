@@ -11,16 +11,10 @@ from tcpfair.errors import InputError
 from tcpfair.files import costs
 from tcpfair.runs import code, store, trace
 from tcpfair.workflow import executor, run, simulate, smoke
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace, put_shard
+from tests.small_checkout import edit, make_plan, make_trace, put_shard
 from tests.workflow.in_process import InProcess
 
 CONFIG = "config/papers/ogura.yaml"
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    return make_checkout(tmp_path)
 
 
 @pytest.fixture
@@ -82,11 +76,15 @@ def test_what_is_missing_is_simulated_and_becomes_the_trace_of_its_experiment(ro
 
 
 def test_a_trace_of_runs_that_other_traces_hold_is_made_without_simulating(root, jobs):
-    make_trace(make_plan(root), "pair")
+    whole = trace.read(make_trace(make_plan(root), "pair"))
     edit(root / CONFIG, "value: [Reno, Libra]", "value: [Libra]")
+    assert make_plan(root).lacking["ogura", "pair"] == []
     simulate.run(make_plan(root), [("ogura", "pair")])
     assert jobs.jobs == []
-    assert len(trace.read(make_plan(root).traces["ogura", "pair"]).runs) == 2
+    made = trace.read(make_plan(root).traces["ogura", "pair"])
+    assert made.runs["run_id"].tolist() == [0, 1]
+    of_libra = whole.samples[whole.samples["run_id"] >= 2]
+    assert made.samples["delivered_bytes"].tolist() == of_libra["delivered_bytes"].tolist()
 
 
 @pytest.mark.parametrize("n_done", [0, 1, 3])
@@ -106,7 +104,7 @@ def test_a_killed_run_keeps_its_finished_items_and_the_next_one_makes_the_others
     monkeypatch.setattr(trace, "write", write)
     plan = make_plan(root)
     assert len(plan.lacking["ogura", "pair"]) == 4 - n_done
-    assert plan.why_simulated("ogura", "pair") == ""  # they are missing, and nothing has changed
+    assert plan.held["ogura"].why_missing("pair") == ""  # they are missing, and nothing has changed
     begun = len(jobs.items)
     simulate.run(plan, [("ogura", "pair")])
     assert len(jobs.items) == begun + 4 - n_done

@@ -12,42 +12,40 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_state_adds_up_the_jobs_of_a_group():
-    shown = state.State({"ogura": state.Group(100.0, 2, 1200)}, 1, io.StringIO())
-    assert shown.takes("steps 3 9")
-    assert not shown.takes("measured ogura")
-    shown.takes("progress ogura 1-of-2 1 2")
-    shown.takes("progress ogura 2-of-2 0 2")
-    assert shown.text() == "step 3 of 9; ogura 1 of 1,200 runs; about 75 s of simulation left"
+TWO = {"ogura": state.Group(60.0, 2), "ha2006": state.Group(20.0)}
+SAID = {  # groups, cores, lines that are printed: the state
+    "the jobs of a group": (
+        *({"ogura": state.Group(100.0, 2, 1200)}, 1),
+        ["steps 3 9", "measured ogura", "progress ogura 1-of-2 1 2", "progress ogura 2-of-2 0 2"],
+        "step 3 of 9; ogura 1 of 1,200 runs; about 75 s of simulation left",
+    ),
+    "without an expected time": (
+        *({"engine/two": state.Group()}, 1, ["steps 1 3", "progress engine/two whole 3 6"]),
+        "step 1 of 3; engine/two 3 of 6 runs",
+    ),
+    "lines that were written into each other": (
+        *({"engine/two": state.Group()}, 1),
+        ["progress engine/two whole 3 6progress engine/one whole 0 6\n", "progress engine/two whole\n"],
+        "",
+    ),
+    "nothing is done": (TWO, 2, [], "about 40 s of simulation left"),
+    "a job is done": (TWO, 2, ["progress ogura 1-of-2 2 2"], "about 25 s of simulation left"),
+}
 
 
-def test_without_expected_times_it_says_what_runs_but_no_time():
-    shown = state.State(stream=io.StringIO())
-    shown.takes("steps 1 3")
-    shown.takes("progress engine/two whole 3 6")
-    assert shown.text() == "step 1 of 3; engine/two 3 of 6 runs"
+@pytest.mark.parametrize(("groups", "cores", "lines", "text"), SAID.values(), ids=SAID)
+def test_the_state_adds_up_what_jobs_say(groups, cores, lines, text):
+    shown = state.State(groups, cores, io.StringIO())
+    assert [shown.takes(line) for line in lines] == [not line.startswith("measured") for line in lines]
+    assert shown.text() == text
 
 
 def test_a_file_gets_no_empty_line_when_all_that_was_known_is_done():
     file = io.StringIO()
-    shown = state.State(stream=file)
+    shown = state.State({"engine/two": state.Group()}, stream=file)
     shown.last_s -= 2 * state._EVERY_S
     shown.takes("progress engine/two whole 6 6")
     assert file.getvalue() == ""
-
-
-def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
-    shown = state.State(stream=io.StringIO())
-    for line in ("progress engine/two whole 3 6progress engine/one whole 0 6\n", "progress engine/two whole\n"):
-        shown.takes(line)
-    assert shown.text() == ""
-
-
-def test_time_left_shrinks_with_every_run():
-    shown = state.State({"ogura": state.Group(60.0, 2), "ha2006": state.Group(20.0)}, 2, io.StringIO())
-    assert shown.text() == "about 40 s of simulation left"
-    shown.takes("progress ogura 1-of-2 2 2")
-    assert shown.text() == "about 25 s of simulation left"
 
 
 def test_a_terminal_gets_one_line_that_is_overwritten_and_a_file_gets_lines():

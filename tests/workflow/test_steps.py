@@ -7,12 +7,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.workflow.steps import measure, notebook
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace
-
-
-@pytest.fixture
-def root(tmp_path):
-    return make_checkout(tmp_path)
+from tests.small_checkout import edit, make_plan, make_trace
 
 
 def test_metrics_of_a_paper_are_measured_in_one_process_those_of_weights_first(root):

@@ -57,6 +57,13 @@ def files(layout, study):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in places}
 
 
+def made_anew(layout, study):
+    """What a study leaves that is run without an earlier one."""
+    layout.study("rtt").rename(layout.study("other"))
+    run(layout, study)
+    return files(layout, study)
+
+
 def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
     study = opened(layout)
     jobs, said = run(layout, study, draws=True)
@@ -113,9 +120,7 @@ def test_what_is_left_after_the_table_was_written_does_not_disturb(layout, monke
     other = opened(layout, keep_traces=True, seed=1)
     assert run(layout, other)[0].simulated == 12
     whole = files(layout, other)
-    layout.study("rtt").rename(layout.study("other"))
-    run(layout, other)
-    assert files(layout, other) == whole
+    assert made_anew(layout, other) == whole
 
 
 def test_traces_are_those_of_the_runs(layout):
@@ -148,9 +153,7 @@ def test_more_points_simulate_only_what_is_new_and_another_measure_everything(la
     jobs, _ = run(layout, longer)
     assert jobs.simulated == 6
     found = files(layout, longer)["metrics.parquet"]
-    layout.study("rtt").rename(layout.study("other"))
-    run(layout, longer)
-    assert files(layout, longer)["metrics.parquet"] == found
+    assert made_anew(layout, longer)["metrics.parquet"] == found
     other = opened(layout, grid=longer.file.grid, measures=["throughput"])
     assert run(layout, other)[0].simulated == 18
 
@@ -162,16 +165,13 @@ def test_an_edit_while_it_was_interrupted_keeps_what_holds(layout):
     assert 0 < jobs.simulated < 6
     found = files(layout, shorter)
     assert len(pd.read_parquet(studies.metrics_file(layout, shorter))) == 6
-    layout.study("rtt").rename(layout.study("other"))
-    run(layout, shorter)
-    assert files(layout, shorter) == found
+    assert made_anew(layout, shorter) == found
 
 
 def test_an_edit_of_the_file_during_the_run_changes_nothing(layout, monkeypatch):
     study = opened(layout)
     run(layout, study)
     whole = files(layout, study)
-    layout.study("rtt").rename(layout.study("other"))
     start = executor._start
 
     def edited(*given):
@@ -179,8 +179,7 @@ def test_an_edit_of_the_file_during_the_run_changes_nothing(layout, monkeypatch)
         start(*given)
 
     monkeypatch.setattr(executor, "_start", edited)
-    run(layout, study)
-    assert files(layout, study) == whole
+    assert made_anew(layout, study) == whole
 
 
 def test_runs_that_cannot_be_are_rows_with_the_reason(layout):

@@ -114,15 +114,3 @@ def test_an_interrupted_simulation_goes_on_where_it_was(root):
     said = reproduce(root)
     assert "6 of 6 runs" not in said.partition("computed")[0]  # the first part is not simulated again
     assert "engine     ogura/model2: settings.buffer_pkts 500 -> 300" in said
-
-
-def test_source_bundled_by_hand_refuses(root):
-    edit(root / CONFIG, OLD, NEW)
-    arguments = [*ASKED, "source=bundled"]
-    done = subprocess.run(
-        command(arguments), cwd=root, env=environment(root), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        "error: source bundled: missing runs: ogura/model2 (6 runs) (settings.buffer_pkts 500 -> 400)"
-    )

@@ -130,9 +130,15 @@ def _number(text: str | None) -> float:
 
 def _together(one: Cost, other: Cost) -> Cost:
     """Parallel parts combined: maximum wall time, total CPU time, maximum memory."""
-    wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
-    cpu_s, pkts, jobs = one.cpu_s + other.cpu_s, one.pkts + other.pkts, one.jobs + other.jobs
-    return Cost(one.step, one.item, wall_s, cpu_s, rss_mb, pkts, jobs)
+    return Cost(
+        one.step,
+        one.item,
+        max(one.wall_s, other.wall_s),
+        one.cpu_s + other.cpu_s,
+        max(one.max_rss_mb, other.max_rss_mb),
+        one.pkts + other.pkts,
+        one.jobs + other.jobs,
+    )
 
 
 def _noted(path: Path) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tcpfair.errors import InputError
@@ -79,7 +80,7 @@ class Layout:
     def data(self) -> Path:
         return self.root / "data"
 
-    @property
+    @cached_property
     def results(self) -> Path:
         return self.root / "results" / self.source / self.recording
 

@@ -6,7 +6,6 @@ of the code that computed its entries.
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import json
 import time
@@ -49,11 +48,6 @@ class Remembered:
         if time.time() - found.st_ctime < _SETTLED_S:
             return compute()
         return self.get(name, f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}", compute)
-
-    def save_at_exit(self) -> Remembered:
-        """Write new values when the process ends."""
-        atexit.register(self.save)
-        return self
 
     def save(self) -> None:
         """Write new values; values that cannot be written are recomputed next time."""

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, model_validator
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import read_small
-from tcpfair.files.layout import PAPERS
-from tcpfair.papers.scenario import AnyModel, Flow, Scenario, Strict, validated
+from tcpfair.files.layout import PAPERS, SOURCES, short_id
+from tcpfair.papers.scenario import AnyModel, Direction, Flow, Record, Scenario, Strict, validated
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
 
@@ -43,6 +43,9 @@ _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted at every reference
 
 
+Scale = Literal["linear", "log", "choices"]
+
+
 class Value(Strict):
     """A value and its source: stated in the paper, or assumed with a reason and a plausible range.
 
@@ -54,7 +57,7 @@ class Value(Strict):
     source: str | None = None
     assumed: str | None = None
     range: list[Any] | None = None
-    scale: Literal["linear", "log", "choices"] = "linear"
+    scale: Scale = "linear"
 
     @model_validator(mode="after")
     def _one_origin(self) -> Value:
@@ -127,7 +130,7 @@ class Background(Strict):
     """The traffic of each direction; the label ``none`` means no traffic."""
 
     traffic: Setting
-    direction: Literal["forward", "reverse"]
+    direction: Direction
 
 
 WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_columns"]
@@ -158,7 +161,7 @@ class Experiment(Strict):
         "runs have, where two papers publish the same runs",
     )
     window_s: Value | None = None
-    record: list[Literal["samples", "cwnd", "events", "link"]] = Field(default=["samples"])
+    record: list[Record] = Field(default=["samples"])
     measures: list[str] = Field(default_factory=list)
     weights: Weights | None = None
     supplement: bool = Field(default=False, description="a sensitivity study of ours, not an experiment of the paper")
@@ -205,7 +208,7 @@ class Exhibit(Strict):
 class PaperConfig(Strict):
     """All of ``config/papers/<paper>.yaml``; or a configuration without a paper: the validation, the testbed, a user's study."""
 
-    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "guest", "study"]
+    paper: Literal[(*PAPERS, "validation", "testbed", "guest", "study")]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
@@ -256,19 +259,18 @@ class PaperConfig(Strict):
         return self.analysis_value(name) if name in self.analysis else default
 
     def exhibit(self, exhibit_id: str) -> Exhibit:
-        """The exhibit with this id; InputError when it is unknown."""
+        """The exhibit of an id as a user may write it (`short_id`); InputError with the known ids for an unknown one."""
         for exhibit in self.exhibits:
-            if exhibit.id == exhibit_id:
+            if short_id(exhibit.id) == short_id(exhibit_id):
                 return exhibit
-        known = ", ".join(e.id for e in self.exhibits)
-        raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
+        raise unknown("exhibit", exhibit_id, [exhibit.id for exhibit in self.exhibits])
 
 
 class Config(Strict):
     """``config/config.yaml``: the outputs to build and their source."""
 
-    source: Literal["bundled", "engine", "raw"] = "bundled"
-    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = Field(default=list(PAPERS))
+    source: Literal[SOURCES] = "bundled"
+    papers: list[Literal[PAPERS]] = Field(default=list(PAPERS))
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
     trace: str = Field(
         default="", description="your own recordings (source raw): files or folders, separated by commas"
@@ -361,8 +363,3 @@ def load_models(path: Path, model: type[AnyModel]) -> dict[str, AnyModel]:
 def load_paper(path: Path) -> PaperConfig:
     """Read and validate one paper's configuration. Raises InputError with one line naming file and field."""
     return load_model(path, PaperConfig)
-
-
-def check_config(values: dict, where: str = "config") -> Config:
-    """Validate the top-level configuration. Raises InputError with one line naming the field."""
-    return validated(Config, values, where)

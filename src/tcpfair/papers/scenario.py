@@ -15,6 +15,9 @@ Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one, a flow would never send
 
+Direction = Literal["forward", "reverse"]
+Record = Literal["samples", "cwnd", "events", "link"]
+
 SHORTEST_TICK_S = 1e-6  # far above the rounding of times
 
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
@@ -27,7 +30,7 @@ RTO_OF_ALGORITHM = {"ccid2": RTO_OF_STACK | {"linux": "rfc6298", "linux_2_6_22":
 class Strict(BaseModel):
     """A model that refuses unknown fields."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Frozen(Strict):
@@ -43,7 +46,7 @@ class Flow(Frozen):
     cc: str = Field(description="name of the congestion-control algorithm in the registry")
     params: dict[str, float] = Field(default_factory=dict, description="overrides of the algorithm's parameters")
     rtt_s: Positive = Field(description="two-way propagation delay")
-    direction: Literal["forward", "reverse"] = Field(default="forward", description="direction of its data")
+    direction: Direction = Field(default="forward", description="direction of its data")
     start_s: NonNegative = 0.0
     stop_s: Positive = math.inf
     size_pkts: OneOrMore = math.inf
@@ -141,7 +144,7 @@ class Scenario(Frozen):
     tick_s: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.0, description="clock of an emulator that forwards in batches and delays by whole ticks; 0 = no clock"
     )
-    record: tuple[Literal["samples", "cwnd", "events", "link"], ...] = ("samples",)
+    record: tuple[Record, ...] = ("samples",)
 
     @model_validator(mode="after")
     def _payload_fits(self) -> Scenario:

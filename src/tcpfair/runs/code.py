@@ -8,6 +8,7 @@ A later step depends on the modules that its function imports (`tcpfair.runs.rea
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import os
 import re
@@ -56,7 +57,9 @@ def kept() -> Remembered:
     """
     made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(names())])
     compiled = Path(cache_from_source(str(PACKAGE / "units.py")))
-    return Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by).save_at_exit()
+    found = Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by)
+    atexit.register(found.save)
+    return found
 
 
 @cache
@@ -136,7 +139,7 @@ def _plain(node: object) -> object:
     if not isinstance(node, ast.AST):
         return node
     fields = dict(ast.iter_fields(node))
-    if isinstance(node, _NAMED) and node.body and _is_docstring(node.body[0]):
+    if isinstance(node, _NAMED) and ast.get_docstring(node, clean=False) is not None:
         fields["body"] = node.body[1:]
     if isinstance(node, ast.Call):
         fields["keywords"] = [keyword for keyword in node.keywords if keyword.arg != "description"]
@@ -145,10 +148,6 @@ def _plain(node: object) -> object:
     idle = _IDLE_FIELDS - {"annotation"} if isinstance(node, ast.AnnAssign) else _IDLE_FIELDS
     left = ((name, _plain(value)) for name, value in fields.items() if name not in idle and value not in (None, []))
     return (type(node).__name__, *left)
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 # --- Several sources ----------------------------------------------------------------------------------------------

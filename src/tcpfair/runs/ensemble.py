@@ -426,16 +426,6 @@ class Ensemble:
         """The hypotheses that change runs; the others read the members as published."""
         return [name for name in self.plan.hypotheses if self.changes(name)]
 
-    @property
-    def pkts(self) -> float:
-        """Packets that full links would carry in one member, as configured: the unit of the plan."""
-        return sum(size.pkts for size in self.sizes.values())
-
-    @property
-    def n_runs(self) -> int:
-        """Runs of one member."""
-        return sum(size.runs for size in self.sizes.values())
-
     @cached_property
     def configuration(self) -> str:
         """Digest of all values that are not drawn, including how runs are measured."""

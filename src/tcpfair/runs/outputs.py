@@ -35,17 +35,14 @@ def part(value: object) -> str:
 
 def files_part(root: Path, paths: Iterable[Path]) -> str:
     """Digest of the content of files and of their names in the repository; a missing file counts as missing."""
-    return part({_name(root, path): _hash(path, *state) if (state := _state(path)) else None for path in paths})
+    names = {str(path).removeprefix(f"{root}/"): path for path in paths}
+    return part({name: _hash(path, *state) if (state := _state(path)) else None for name, path in names.items()})
 
 
 @cache
 def _hash(path: Path, _n_bytes: int, _mtime_ns: int) -> str:
     """The hash of a file, cached because many parts include it."""
     return file_hash(path)
-
-
-def _name(root: Path, path: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def folder_of(place: Path, parts: Parts) -> Path:
@@ -143,9 +140,10 @@ def _hashes(folder: Path) -> Mapping[str, str] | None:
 def is_intact(folder: Path) -> bool:
     """Whether an output is complete and all its files are unchanged."""
     hashes = _hashes(folder)
-    return hashes is not None and all(
-        (folder / name).is_file() and file_hash(folder / name) == sha for name, sha in hashes.items()
-    )
+    try:
+        return hashes is not None and all(file_hash(folder / name) == sha for name, sha in hashes.items())
+    except OSError:
+        return False
 
 
 def changed(folder: Path, parts: Parts) -> list[str]:

@@ -153,19 +153,12 @@ def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
     return {run.key: place[run.key] for run in runs if run.key in place and current.issuperset(run.algorithms)}
 
 
-def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
-    """True when a trace has exactly the requested runs, in this order, and none is stale."""
-    return (
-        manifest is not None
-        and manifest.get(RUNS) == [run.key for run in runs]
-        and len(held(manifest, runs)) == len(runs)
-    )
-
-
 def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> Path | None:
-    """The folder of the trace with exactly the requested runs; None if it is missing."""
+    """The folder of the trace with exactly the requested runs, in this order, from the current code; None if it is missing."""
+    keys = [run.key for run in runs]
     for folder in (*_shipped(layout, paper, experiment), trace_folder(layout, paper, experiment, runs)):
-        if holds_all(manifest_of(layout, folder), runs):
+        manifest = manifest_of(layout, folder)
+        if manifest is not None and manifest.get(RUNS) == keys and len(held(manifest, runs)) == len(runs):
             return folder
     return None
 
@@ -238,24 +231,20 @@ class Held:
 
     def trace(self, experiment: str) -> Path:
         """As `place`; if it is missing, raises MissingRunsError with what has changed and the command that simulates it."""
-        folder = self.place(experiment)
-        if folder is None:
-            raise self._missing(experiment)
-        return folder
-
-    def why_missing(self, experiment: str) -> str:
-        """The first changes of configuration or code that make runs missing; empty without an earlier trace."""
-        return "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
-
-    def _missing(self, experiment: str) -> MissingRunsError:
+        if folder := self.place(experiment):
+            return folder
         runs, source = self.runs(experiment), self.layout.source
         lacking = missing(self.layout, self.paper.paper, experiment, runs)
         why = self.why_missing(experiment)
-        return MissingRunsError(
+        raise MissingRunsError(
             f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} requested runs are missing"
             f"{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "
             "simulates them"
         )
+
+    def why_missing(self, experiment: str) -> str:
+        """The first changes of configuration or code that make runs missing; empty without an earlier trace."""
+        return "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
 
     def metrics(self, experiment: str) -> Path | None:
         """The table of metrics of exactly these runs; None if it is missing or stale."""
@@ -285,10 +274,8 @@ class Held:
         """How the traces of some experiments were made: the source; ``engine`` for those that are not shipped."""
         if self.layout.source != "bundled":
             return self.layout.source
-        shipped = {self.trace(name).is_relative_to(self.layout.bundled_root) for name in experiments}
-        return " and ".join(
-            name for name, is_shipped in (("bundled", True), ("engine", False)) if is_shipped in shipped
-        )
+        are_shipped = (self.trace(name).is_relative_to(self.layout.bundled_root) for name in experiments)
+        return " and ".join(sorted({"bundled" if is_shipped else "engine" for is_shipped in are_shipped}))
 
 
 # --- What has changed ---------------------------------------------------------------------------------------------

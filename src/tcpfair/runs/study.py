@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, check_known
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
-from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
-from tcpfair.papers.scenario import Strict, validated
+from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Scale, Value, load_yaml
+from tcpfair.papers.scenario import Direction, Strict, validated
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -54,7 +54,7 @@ class Background(Strict):
     """Background traffic in one direction; the label ``none`` means no traffic."""
 
     traffic: str
-    direction: Literal["forward", "reverse"] = "forward"
+    direction: Direction = "forward"
 
 
 class Base(Strict):
@@ -70,7 +70,7 @@ class Drawn(Strict):
     """The range of an axis of the hypercube, drawn like those of the papers' assumptions."""
 
     range: list[float | int | str | bool] = Field(min_length=2)
-    scale: Literal["linear", "log", "choices"] = "linear"
+    scale: Scale = "linear"
 
 
 class LatinHypercube(Strict):
@@ -125,7 +125,7 @@ class StudyFile(Strict):
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError(f"grid.{name}: {value}: must be finite")
         for name, each in drawn.items():
-            if _drawn(each) is None:
+            if drawn_between(each.range, each.scale) is None:
                 raise ValueError(
                     f"latin_hypercube.axes.{name}.range: must be two numbers, the smaller first (above 0 where scale is log),"
                     f" or choices (got {each.range!r})"
@@ -142,10 +142,6 @@ class StudyFile(Strict):
             if (name := getattr(self.figure, field)) is not None and name not in axes:
                 raise ValueError(f"figure.{field}: {name!r} is no axis; axes are {', '.join(axes) or 'none'}")
         return self
-
-
-def _drawn(axis: Drawn) -> Assumption | None:
-    return drawn_between(axis.range, axis.scale)
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -200,7 +196,7 @@ class Study:
     @cached_property
     def _drawn(self) -> dict[str, Assumption]:
         cube = self.file.latin_hypercube
-        return {name: _drawn(axis) for name, axis in cube.axes.items()} if cube else {}
+        return {name: drawn_between(axis.range, axis.scale) for name, axis in cube.axes.items()} if cube else {}
 
     def point(self, run: int) -> dict[str, Any]:
         """The values of the axes in a run."""
@@ -227,26 +223,16 @@ class Study:
         used &= self._algorithms
         how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
         simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
-        return {
-            "measures": part(how),
-            "measuring": part(code.of_measuring("groups.py", "of_run.py")),
-            **simulated,
-        }
+        return {"measures": part(how), "measuring": part(code.of_measuring("groups.py", "of_run.py")), **simulated}
 
     def holds(self, made_from: Mapping[str, str]) -> bool:
         """Whether earlier runs of this study, with other inputs, would be the same today.
 
         An algorithm that has been added to the study since then made none of them.
         """
-        now = self.measured.items()
-        return all(
-            made_from.get(name) == digest for name, digest in now if name in made_from or name not in self._added
-        )
-
-    @property
-    def _added(self) -> set[str]:
-        """Names of the parts of `measured` that another grid may add."""
-        return {name for name in self.measured if name.startswith(_CODE_OF)} - {f"{_CODE_OF}{code.SIMULATOR}"}
+        other = (name for name, digest in self.measured.items() if made_from.get(name) != digest)
+        simulator = f"{_CODE_OF}{code.SIMULATOR}"
+        return all(name.startswith(_CODE_OF) and name != simulator and name not in made_from for name in other)
 
     @cached_property
     def _algorithms(self) -> set[str]:

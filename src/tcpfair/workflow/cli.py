@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tcpfair.errors import InputError, printable, unknown
 from tcpfair.files import checksums, costs
@@ -79,236 +80,11 @@ def parser() -> argparse.ArgumentParser:
     program = "./reproduce" if "TCPFAIR_ASKED_FROM" in os.environ else "tcpfair"
     top = argparse.ArgumentParser(prog=program, description=__doc__.splitlines()[0])
     commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
-
-    def command(name: str, run: Callable, help: str, *options: tuple) -> None:
+    for name, run, help, options in _COMMANDS:
         sub = commands.add_parser(name, help=help, prog=program if name == "build" else f"{program} {name}")
         sub.set_defaults(run=run, command=sub, benchmark=_BENCHMARKS.get(name))
         for flags, settings in options:
             sub.add_argument(*flags, **settings)
-
-    config = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
-    configfile = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
-    source = _option("--source", choices=SOURCES, required=True)
-    output = _option("--output", type=_folder_of, required=True)
-
-    # commands of ./reproduce
-    cores = _option("--cores", type=int, help="processes at a time")
-    estimate = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
-    profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
-    yes = _option("--yes", action="store_true", help="start or delete without confirmation")
-    command("install", _install, "compile the engine, after ./reproduce has made the environment")
-    command(
-        "build",
-        _build,
-        "bring everything up to date",
-        config,
-        configfile,
-        _option("--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"),
-        cores,
-        profile,
-    )
-    command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile, cores, profile)
-    command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
-    command(
-        "same-bits",
-        _same_bits,
-        "check that the engine still gives the shipped bits",
-        _option("--mark", action="store_true", help="if all bits are the same, record that this code made the data"),
-    )
-    command("accept", _accept, "make the current numbers the baseline in data/expected")
-    command(
-        "checksums",
-        _checksums,
-        "update the checksums of shipped files that were changed on purpose",
-        _option("paths", nargs="+", type=Path),
-    )
-    command(
-        "verify",
-        _verify,
-        "check shipped data, and simulate a random share of the shipped runs again",
-        _option("--share", type=float, metavar="S", help="share of the shipped runs (default 0.02; 0 for none)"),
-        _option("--seed", type=int, metavar="N", help="selects the runs; random by default"),
-        cores,
-        estimate,
-    )
-    command(
-        "whence",
-        _whence,
-        "from a figure back to its paper, experiments and runs",
-        _option(
-            "file",
-            type=_asked_path,
-            metavar="FILE",
-            help="a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8",
-        ),
-        _option("--again", action="store_true", help="simulate one of its runs again and compare every row"),
-        _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)"),
-    )
-    of_source = _option(
-        "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
-    )
-    command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
-    command(
-        "site",
-        _site,
-        "the results, notebooks and how-tos of the last run as a static site",
-        of_source,
-        _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs"),
-    )
-    command(
-        "validate",
-        _validate,
-        "compare the engine with ns-2, ns-3 and Linux kernels",
-        _option(
-            "--run",
-            dest="tool",
-            choices=("ns2", "ns3", "testbed", "guest"),
-            help="run this simulator and rewrite data/validation",
-        ),
-        _option("--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"),
-        _option("--quick", action="store_true", help="with --run: compare a few short runs without storing them"),
-        _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2"),
-        _option(
-            "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
-        ),
-        yes,
-        cores,
-        profile,
-    )
-    command(
-        "import",
-        _import,
-        "bring recordings into data/raw and show them",
-        _option("paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"),
-        _option("--name", default="", help="its name (default: that of the file or folder)"),
-        _option("--anonymise", action="store_true", help="remove what identifies persons or hosts"),
-        _option("--replace", action="store_true", help="replace a recording of this name"),
-        _option("--no-figures", action="store_true", help="only read and check it, and write the trace"),
-        cores,
-    )
-    command(
-        "testbed",
-        _testbed,
-        "record a run of this machine's own kernel (needs root)",
-        _option(
-            "file",
-            nargs="?",
-            type=_asked_path,
-            metavar="FILE.yaml",
-            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
-        ),
-        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
-        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
-        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
-        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
-        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
-        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
-        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
-        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
-        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
-        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
-        _option(
-            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
-        ),
-    )
-    command(
-        "ensemble",
-        _ensemble,
-        "simulate the papers under many settings of their unstated parameters",
-        _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)"),
-        _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only"),
-        estimate,
-        yes,
-        cores,
-        profile,
-    )
-    command(
-        "study",
-        _study,
-        "simulate your own study",
-        _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml"),
-        estimate,
-        yes,
-        cores,
-        profile,
-    )
-    command(
-        "bench",
-        _bench,
-        "measure the engine",
-        _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows"),
-        _option("--json", action="store_true"),
-    )
-    command(
-        "digest",
-        _digest,
-        "print the SHA-256 of a scenario's results, as the packet lab shows it",
-        _option(
-            "file",
-            type=_asked_path,
-            metavar="FILE",
-            help="YAML or JSON with scenario and seed, as the packet lab gives",
-        ),
-    )
-    command("clean", _clean, "remove results/ and the drawn figures", yes)
-    command("check-config", _check_config, "validate the configuration", config, configfile)
-
-    # steps of the workflow
-    only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
-    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    command(
-        "measure",
-        _measure,
-        "metrics, numbers and verdicts of one paper",
-        source,
-        _option("--paper", choices=PAPERS, required=True),
-        _option("--exhibits", nargs="*", default=[]),
-        papers,
-        only,
-        _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments"),
-        _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits"),
-        _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts"),
-    )
-    command(
-        "notebook",
-        _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace"),
-        "run a notebook",
-        source,
-        _option("--notebook", type=_absolute, required=True),
-        only,
-        _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw"),
-        _option("--trace", default="", help="the user's own trace"),
-        output,
-    )
-    command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
-    command(
-        "place",
-        _step("place", "placed", ""),
-        "place published numbers among the settings of ensembles",
-        source,
-        _option("--output", nargs="+", type=_folder_of, required=True),
-    )
-    for step, done, what in (("compare", "compared", "numbers"), ("ledger", "ledger", "verdicts")):
-        run = _step(step, done, "", "papers", "only")
-        command(step, run, f"write the ledger's {what}", source, papers, only, output)
-    command(
-        "report",
-        _step("report", "report", "", "papers", "only", "linked"),
-        "write the report",
-        source,
-        papers,
-        only,
-        _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to"),
-        output,
-    )
-    command("packet-lab", _step("packet_lab", "lab", ""), "write the packet lab", source, output)
-    command(
-        "job",
-        _job,
-        "make shards of an ensemble, a study or the validation",
-        _option("--campaign", type=Path, required=True),
-        _option("--job", required=True, metavar="SHARD", help="the last shard of the job"),
-    )
     return top
 
 
@@ -353,8 +129,39 @@ def _asked_config(text: str) -> str:
     return text if text == _DEFAULT_CONFIG else str(_asked_path(text))
 
 
-def _option(*flags: str, **settings) -> tuple[tuple[str, ...], dict]:
+Option = tuple[tuple[str, ...], dict[str, Any]]
+Run = Callable[[argparse.Namespace], int | None]
+_COMMANDS: list[tuple[str, Run, str, tuple[Option, ...]]] = []  # name, function, help, options
+
+
+def _option(*flags: str, **settings: Any) -> Option:
     return flags, settings
+
+
+def _command(help: str, *options: Option, name: str = "") -> Callable[[Run], Run]:
+    """Make a function a command, by default with its name; commands are listed in the order of their definition."""
+
+    def add(run: Run) -> Run:
+        _COMMANDS.append((name or run.__name__.strip("_").replace("_", "-"), run, help, options))
+        return run
+
+    return add
+
+
+_CONFIG = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
+_CONFIGFILE = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
+_CORES = _option("--cores", type=int, help="processes at a time")
+_DRY_RUN = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
+_PROFILE = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
+_YES = _option("--yes", action="store_true", help="start or delete without confirmation")
+_LAST_RUN = _option(
+    "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
+)
+# of steps of the workflow
+_SOURCE = _option("--source", choices=SOURCES, required=True)
+_OUTPUT = _option("--output", type=_folder_of, required=True)
+_ONLY = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
+_PAPERS = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
 
 
 def _say(step: str, item: str, outcome: str) -> None:
@@ -386,6 +193,7 @@ def _how(given: argparse.Namespace):
     return executor.How(given.cores or free_cores(), given.profile, given.yes)
 
 
+@_command("compile the engine, after ./reproduce has made the environment")
 def _install(given: argparse.Namespace) -> None:
     from tcpfair.library import live
 
@@ -393,6 +201,14 @@ def _install(given: argparse.Namespace) -> None:
     print("installed; no command needs a network from now on")
 
 
+@_command(
+    "bring everything up to date",
+    _CONFIG,
+    _CONFIGFILE,
+    _option("--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"),
+    _CORES,
+    _PROFILE,
+)
 def _build(given: argparse.Namespace) -> int:
     from tcpfair.workflow import run as runs
 
@@ -418,6 +234,7 @@ def _build(given: argparse.Namespace) -> int:
     return 1 if status else 0
 
 
+@_command("build one exhibit", _option("exhibit"), _CONFIG, _CONFIGFILE, _CORES, _PROFILE)
 def _figure(given: argparse.Namespace) -> int:
     from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
@@ -439,6 +256,7 @@ def _figure(given: argparse.Namespace) -> int:
     return 1 if runs.failed_exhibits(plan) else 0
 
 
+@_command("re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), _CONFIG)
 def _bundle(given: argparse.Namespace) -> int:
     from tcpfair.workflow import bundles
     from tcpfair.workflow import run as runs
@@ -454,12 +272,17 @@ def _bundle(given: argparse.Namespace) -> int:
     return 0
 
 
+@_command(
+    "check that the engine still gives the shipped bits",
+    _option("--mark", action="store_true", help="if all bits are the same, record that this code made the data"),
+)
 def _same_bits(given: argparse.Namespace) -> int:
     from tcpfair.workflow import same_bits
 
     return same_bits.main(Layout(repository_root()), given.mark, free_cores())
 
 
+@_command("make the current numbers the baseline in data/expected")
 def _accept(given: argparse.Namespace) -> None:
     from tcpfair.verdicts import baseline
     from tcpfair.workflow.run import last_plan, only_run
@@ -472,6 +295,7 @@ def _accept(given: argparse.Namespace) -> None:
     print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written) or 'as it was'}")
 
 
+@_command("update the checksums of shipped files that were changed on purpose", _option("paths", nargs="+", type=Path))
 def _checksums(given: argparse.Namespace) -> None:
     data = repository_root() / "data"
     for path in given.paths:
@@ -481,6 +305,13 @@ def _checksums(given: argparse.Namespace) -> None:
     print(f"checksums  {', '.join(f'data/{name}' for name in listed) or 'none: these files have none'}")
 
 
+@_command(
+    "check shipped data, and simulate a random share of the shipped runs again",
+    _option("--share", type=float, metavar="S", help="share of the shipped runs (default 0.02; 0 for none)"),
+    _option("--seed", type=int, metavar="N", help="selects the runs; random by default"),
+    _CORES,
+    _DRY_RUN,
+)
 def _verify(given: argparse.Namespace) -> int:
     from tcpfair.workflow import again, bundles
 
@@ -493,12 +324,24 @@ def _verify(given: argparse.Namespace) -> int:
     return 1 if faults else status
 
 
+@_command(
+    "from a figure back to its paper, experiments and runs",
+    _option(
+        "file",
+        type=_asked_path,
+        metavar="FILE",
+        help="a figure or page that tcpfair made (.svg, .png, .html), or an exhibit such as ogura.fig8",
+    ),
+    _option("--again", action="store_true", help="simulate one of its runs again and compare every row"),
+    _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)"),
+)
 def _whence(given: argparse.Namespace) -> int:
     from tcpfair.workflow import whence
 
     return whence.main(repository_root(), given.file, given.again, given.which)
 
 
+@_command("the last run as a Workflow Run RO-Crate", _LAST_RUN)
 def _crate(given: argparse.Namespace) -> None:
     from tcpfair.workflow import crate
     from tcpfair.workflow import run as runs
@@ -507,6 +350,11 @@ def _crate(given: argparse.Namespace) -> None:
     _say("crate", os.path.relpath(folder), crate.summary(folder))
 
 
+@_command(
+    "the results, notebooks and how-tos of the last run as a static site",
+    _LAST_RUN,
+    _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs"),
+)
 def _site(given: argparse.Namespace) -> None:
     from tcpfair.workflow import run as runs
     from tcpfair.workflow import site
@@ -515,6 +363,15 @@ def _site(given: argparse.Namespace) -> None:
     _say("site", os.path.relpath(page), site.summary(page.parent))
 
 
+@_command(
+    "bring recordings into data/raw and show them",
+    _option("paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"),
+    _option("--name", default="", help="its name (default: that of the file or folder)"),
+    _option("--anonymise", action="store_true", help="remove what identifies persons or hosts"),
+    _option("--replace", action="store_true", help="replace a recording of this name"),
+    _option("--no-figures", action="store_true", help="only read and check it, and write the trace"),
+    _CORES,
+)
 def _import(given: argparse.Namespace) -> int:
     from tcpfair.papers.recordings import load_raw
     from tcpfair.workflow import importing
@@ -536,7 +393,8 @@ def _import(given: argparse.Namespace) -> int:
             flush=True,
         )
         if not given.no_figures:
-            plan = runs.load_plan(layout.root, pairs=["source=raw", f"trace={importing.from_root(layout, folder)}"])
+            recording = Path(os.path.relpath(folder, layout.root)).as_posix()
+            plan = runs.load_plan(layout.root, pairs=["source=raw", f"trace={recording}"])
             status = runs.build(plan, cores=given.cores) or status
             print(f"open       {printable(os.path.relpath(plan.opened))}")
     if refused and len(paths) > 1:
@@ -545,6 +403,22 @@ def _import(given: argparse.Namespace) -> int:
     return 1 if status or refused else 0
 
 
+@_command(
+    "compare the engine with ns-2, ns-3 and Linux kernels",
+    _option(
+        "--run",
+        dest="tool",
+        choices=("ns2", "ns3", "testbed", "guest"),
+        help="run this simulator and rewrite data/validation",
+    ),
+    _option("--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"),
+    _option("--quick", action="store_true", help="with --run: compare a few short runs without storing them"),
+    _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2"),
+    _option("--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"),
+    _YES,
+    _CORES,
+    _PROFILE,
+)
 def _validate(given: argparse.Namespace) -> int:
     from tcpfair.validation import page
     from tcpfair.workflow import run as runs
@@ -576,6 +450,27 @@ def _validate(given: argparse.Namespace) -> int:
     return 0
 
 
+@_command(
+    "record a run of this machine's own kernel (needs root)",
+    _option(
+        "file",
+        nargs="?",
+        type=_asked_path,
+        metavar="FILE.yaml",
+        help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
+    ),
+    _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
+    _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
+    _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
+    _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
+    _option("--duration-s", type=float, default=30.0, help="(default 30)"),
+    _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
+    _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
+    _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
+    _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
+    _option("--pcap", action="store_true", help="also keep the headers of all packets"),
+    _option("--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"),
+)
 def _testbed(given: argparse.Namespace) -> None:
     from tcpfair.sources.testbed import record
     from tcpfair.sources.testbed.setup import make_setup, of_options, read_setup
@@ -594,6 +489,15 @@ def _testbed(given: argparse.Namespace) -> None:
     print(f"recorded   {os.path.relpath(given.output)}")
 
 
+@_command(
+    "simulate the papers under many settings of their unstated parameters",
+    _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)"),
+    _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only"),
+    _DRY_RUN,
+    _YES,
+    _CORES,
+    _PROFILE,
+)
 def _ensemble(given: argparse.Namespace) -> None:
     from tcpfair.workflow import ensemble
     from tcpfair.workflow import run as runs
@@ -608,6 +512,14 @@ def _ensemble(given: argparse.Namespace) -> None:
         ensemble.run(layout, _how(given), given.papers, given.settings)
 
 
+@_command(
+    "simulate your own study",
+    _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml"),
+    _DRY_RUN,
+    _YES,
+    _CORES,
+    _PROFILE,
+)
 def _study(given: argparse.Namespace) -> None:
     from tcpfair.workflow import run as runs
     from tcpfair.workflow import study as studies
@@ -621,6 +533,11 @@ def _study(given: argparse.Namespace) -> None:
         studies.run(layout, study, _how(given))
 
 
+@_command(
+    "measure the engine",
+    _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows"),
+    _option("--json", action="store_true"),
+)
 def _bench(given: argparse.Namespace) -> None:
     from tcpfair.workflow import bench, scale
 
@@ -631,18 +548,26 @@ def _bench(given: argparse.Namespace) -> None:
         bench.main(root / "config" / "bench.yaml", as_json=given.json)
 
 
+@_command(
+    "print the SHA-256 of a scenario's results, as the packet lab shows it",
+    _option(
+        "file", type=_asked_path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
+    ),
+)
 def _digest(given: argparse.Namespace) -> None:
     from tcpfair.library import digest
 
     print(digest.digest_of_file(given.file))
 
 
+@_command("remove results/ and the drawn figures", _YES)
 def _clean(given: argparse.Namespace) -> int:
     from tcpfair.workflow import clean
 
     return clean.main(repository_root(), yes=given.yes)
 
 
+@_command("validate the configuration", _CONFIG, _CONFIGFILE)
 def _check_config(given: argparse.Namespace) -> None:
     _plan(given).asked  # noqa: B018  (expands every experiment)
 
@@ -650,6 +575,17 @@ def _check_config(given: argparse.Namespace) -> None:
 # --- Steps of the workflow ------------------------------------------------------------------------------------------
 
 
+@_command(
+    "metrics, numbers and verdicts of one paper",
+    _SOURCE,
+    _option("--paper", choices=PAPERS, required=True),
+    _option("--exhibits", nargs="*", default=[]),
+    _PAPERS,
+    _ONLY,
+    _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments"),
+    _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits"),
+    _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts"),
+)
 def _measure(given: argparse.Namespace) -> None:
     layout, paper = _layout(given), given.paper
     if given.output:
@@ -665,6 +601,7 @@ def _run_of(step: str) -> Callable[..., str]:
     return import_module(f"tcpfair.workflow.steps.{step}").run
 
 
+@_command("read recordings into traces in results", _option("parts", nargs="+", type=Path))
 def _read(given: argparse.Namespace) -> None:
     from tcpfair.workflow import importing
 
@@ -673,19 +610,47 @@ def _read(given: argparse.Namespace) -> None:
         print("\n".join(importing.told(folder, importing.look(folder))), flush=True)
 
 
-def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:
-    """A command that runs a step of `tcpfair.workflow.steps` with the layout, some options and the output's folder.
+def _step(name: str, help: str, done: str, *options: Option, item: str = "") -> None:
+    """Add a command that runs a step of `tcpfair.workflow.steps` with the layout and the values of ``options``, in this order.
 
     It prints ``done``, ``item`` and what the step returns.
     """
 
+    @_command(help, _SOURCE, *options, name=name)
     def run(given: argparse.Namespace) -> None:
-        values = [getattr(given, option) for option in (*options, "output")]
-        _say(done, item.format(**vars(given)), _run_of(name)(_layout(given), *values))
-
-    return run
+        values = [getattr(given, flags[0].removeprefix("--")) for flags, _ in options]
+        _say(done, item.format(**vars(given)), _run_of(name.replace("-", "_"))(_layout(given), *values))
 
 
+_step(
+    "notebook",
+    "run a notebook",
+    "notebook",
+    _option("--notebook", type=_absolute, required=True),
+    _ONLY,
+    _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw"),
+    _option("--trace", default="", help="the user's own trace"),
+    _OUTPUT,
+    item="{notebook.stem}",
+)
+_step(
+    "place",
+    "place published numbers among the settings of ensembles",
+    "placed",
+    _option("--output", nargs="+", type=_folder_of, required=True),
+)
+_step("compare", "write the ledger's numbers", "compared", _PAPERS, _ONLY, _OUTPUT)
+_step("ledger", "write the ledger's verdicts", "ledger", _PAPERS, _ONLY, _OUTPUT)
+_LINKED = _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to")
+_step("report", "write the report", "report", _PAPERS, _ONLY, _LINKED, _OUTPUT)
+_step("packet-lab", "write the packet lab", "lab", _OUTPUT)
+
+
+@_command(
+    "make shards of an ensemble, a study or the validation",
+    _option("--campaign", type=Path, required=True),
+    _option("--job", required=True, metavar="SHARD", help="the last shard of the job"),
+)
 def _job(given: argparse.Namespace) -> None:
     from tcpfair.workflow import executor
 

@@ -27,6 +27,14 @@ from tcpfair.workflow.executor import Campaign, How, Item, Made
 STEP = "ensemble"  # its name among the benchmarks
 
 
+class Shard(NamedTuple):
+    """A shard of an ensemble: its name, its member, and its experiments."""
+
+    name: str
+    member: Member
+    unit: list[str]
+
+
 # --- One member --------------------------------------------------------------------------------------------------
 
 
@@ -58,20 +66,20 @@ def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tup
 
 def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
     """The function that makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
-    known: dict[str, dict[str, list[tuple[str, Member, list[str]]]]] = {}
+    known: dict[str, dict[str, list[Shard]]] = {}
 
     def make(name: str) -> Made:
         of = name.partition("/")[0]
         if of not in known:
             (ensemble,) = _ensembles(layout, [of])
-            known[of] = {shards_of[-1][0]: shards_of for shards_of in _missing(layout, ensemble, n_settings)}
+            known[of] = {item[-1].name: item for item in _missing(layout, ensemble, n_settings)}
         if name not in known[of]:
             raise InputError(executor.EDITED)
         results: dict[str, Result] = {}
         pkts = 0
-        for shard, member, unit in known[of][name]:
-            metrics, refused, own_pkts = made(member, unit, results)
-            ensemble_table.keep(ensemble_table.shard_file(layout, shard), metrics, refused)
+        for shard in known[of][name]:
+            metrics, refused, own_pkts = made(shard.member, shard.unit, results)
+            ensemble_table.keep(ensemble_table.shard_file(layout, shard.name), metrics, refused)
             pkts += own_pkts
         return Made(pkts)
 
@@ -81,13 +89,13 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
 # --- All of them -------------------------------------------------------------------------------------------------
 
 
-def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list[list[tuple[str, Member, list[str]]]]:
-    """The missing shards of an ensemble, with member and experiments, grouped into items: one setting, one group each."""
-    found: dict[tuple[int, int], list[tuple[str, Member, list[str]]]] = {}
+def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list[list[Shard]]:
+    """The missing shards of an ensemble, grouped into items: one setting, one group of experiments each."""
+    found: dict[tuple[int, int], list[Shard]] = {}
     for member in ensemble.members(n_settings):
-        for place, shard in enumerate(ensemble_table.shard_names(member)):
-            if not ensemble_table.shard_file(layout, shard).is_file():
-                found.setdefault((member.setting, place), []).append((shard, member, ensemble.units[place]))
+        for place, (name, unit) in enumerate(zip(ensemble_table.shard_names(member), ensemble.units, strict=True)):
+            if not ensemble_table.shard_file(layout, name).is_file():
+                found.setdefault((member.setting, place), []).append(Shard(name, member, unit))
     return list(found.values())
 
 
@@ -103,9 +111,8 @@ class Work(NamedTuple):
     def line(self) -> str:
         """The work as a line for the terminal."""
         one, n = self.ensemble, len(self.members)
-        what = (
-            f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
-        )
+        n_runs, pkts = map(sum, zip(*one.sizes.values(), strict=True))
+        what = f"{len(one.assumptions)} assumptions, {n} settings of {n_runs} runs and {pkts / 1e6:.0f} M packets"
         takes = costs.duration_text(sum(item.expected_s for item in self.items))
         todo = f"{self.n_todo} to simulate, {takes} of one core" if self.items else "complete"
         return f"ensemble   {one.name:<11} {what}; {todo}"
@@ -122,14 +129,14 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
         rate = rates.get(ensemble.name, costs.PLANNED_PKTS_PER_S)
         items, todo, sizes = [], set(), {}
         for missing in _missing(layout, ensemble, n_settings):
-            own = [(shard, member, unit) for shard, member, unit in missing if member.name not in shipped]
+            own = [shard for shard in missing if shard.member.name not in shipped]
             if not own:
                 continue
-            what = (tuple(member.hypothesis for _, member, _ in own), tuple(own[0][2]))
+            what = (tuple(shard.member.hypothesis for shard in own), tuple(own[0].unit))
             if what not in sizes:  # the size under the base setting represents all settings
                 sizes[what] = ensemble.size_of(*what)
-            items.append(Item(own[-1][0], sizes[what].pkts / rate, sizes[what].runs))
-            todo |= {member.name for _, member, _ in own}
+            items.append(Item(own[-1].name, sizes[what].pkts / rate, sizes[what].runs))
+            todo |= {shard.member.name for shard in own}
         found.append(Work(ensemble, members, len(todo), items))
     return found
 

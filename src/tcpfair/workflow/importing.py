@@ -24,13 +24,7 @@ from tcpfair.measures.resolution import left_out
 from tcpfair.measures.runs import means_mbps
 from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
 from tcpfair.runs import trace as traces
-from tcpfair.runs.recorded import (
-    UNKNOWN_CC,
-    anonymised,
-    open_recorded,
-    stated,
-    with_names,
-)
+from tcpfair.runs.recorded import UNKNOWN_CC, anonymised, open_recorded, stated, with_names
 from tcpfair.runs.sidecar import Said, SaidLink, is_trace, load_said, trace_place
 from tcpfair.runs.strange_trace import read_strange
 from tcpfair.runs.trace import Trace
@@ -139,7 +133,7 @@ def bring(
     if folder.exists() and not replace:
         if not _is_same(folder, recorded):
             instead = "choose --name, or --replace it"
-            raise InputError(f"{_shown(folder)}: contains another recording; {instead}")
+            raise InputError(f"{os.path.relpath(folder)}: contains another recording; {instead}")
         said_before = read_manifest(folder).get("said", {})
         if sidecar_path(folder).is_file() and said_before == recorded.provenance.get("said", {}):
             said, text = load_said(folder), sidecar_path(folder).read_text(encoding="utf-8")  # corrected since
@@ -212,7 +206,7 @@ def told(path: Path, trace: Trace, interval_s: float | None = None) -> list[str]
     """
     run, flows = trace.runs.iloc[0], trace.flows
     intervals = f"{run['duration_s']:g} s, recorded every {trace.resolution_s:g} s"
-    lines = [f"read       {_shown(path)}: {run['backend']}, {len(flows)} flows, {intervals}"]
+    lines = [f"read       {os.path.relpath(path)}: {run['backend']}, {len(flows)} flows, {intervals}"]
     rates_mbps = means_mbps(trace)
     for name, flow in zip(trace.provenance["names"], flows.itertuples(), strict=True):
         rtt = f"{flow.rtt_s * MS_PER_S:.4g} ms" if np.isfinite(flow.rtt_s) else "not recorded"
@@ -225,10 +219,6 @@ def told(path: Path, trace: Trace, interval_s: float | None = None) -> list[str]
     return [printable(line) for line in (*lines, *(f"note       {note}" for note in notes if note))]
 
 
-def _shown(path: Path) -> str:
-    return os.path.relpath(path)
-
-
 def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
     """The recordings to import: those named, or by default all in data/raw except the examples."""
     if name and len(paths) != 1:
@@ -236,17 +226,10 @@ def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
     if paths:
         return list(paths)
     raw = layout.data / "raw"
-    found = [
-        path for path in sorted(raw.iterdir()) if not path.name.startswith(".") and not path.name.endswith(SIDECAR)
-    ]
-    found = [path for path in found if path.name not in _KEPT]
+    names = sorted(path.name for path in raw.iterdir())
+    found = [raw / name for name in names if not (name in _KEPT or name.startswith(".") or name.endswith(SIDECAR))]
     if not found:
         raise InputError(
-            f"nothing in {_shown(raw)} yet; put recordings there, or name them: ./reproduce import PATH..."
+            f"nothing in {os.path.relpath(raw)} yet; put recordings there, or name them: ./reproduce import PATH..."
         )
     return found
-
-
-def from_root(layout: Layout, path: Path) -> str:
-    """A recording as ``trace`` names it, relative to the checkout."""
-    return Path(os.path.relpath(path, layout.root)).as_posix()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpfair import cc
-from tcpfair.errors import InputError, check_known, unknown
+from tcpfair.errors import InputError, check_known
 from tcpfair.files import checksums
 from tcpfair.files.digests import SHORT
 from tcpfair.files.files import discard_scratch, is_editors
@@ -19,7 +19,8 @@ from tcpfair.files.layout import PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.files.remembered import Remembered
 from tcpfair.papers import recordings
 from tcpfair.papers.expand import plain_values
-from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
+from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, load_paper, load_yaml
+from tcpfair.papers.scenario import validated
 from tcpfair.runs import code, ensemble, outputs, reach, record, store
 from tcpfair.runs.outputs import MADE, Parts, files_part, part
 from tcpfair.runs.sidecar import trace_place
@@ -78,7 +79,7 @@ class Plan:
 
     def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
         self.root = root
-        self.config: Config = check_config(values, where)
+        self.config = validated(Config, values, where)
         if self.config.smoke and self.config.source != "engine":
             raise InputError(f"{where}: smoke: requires source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))
@@ -163,10 +164,6 @@ class Plan:
             self.layout, paper, experiment, self.asked[paper, experiment]
         )
 
-    def why_simulated(self, paper: str, experiment: str) -> str:
-        """The first changes that make runs missing (`store.Held.why_missing`)."""
-        return self.held[paper].why_missing(experiment)
-
     # --- Outputs ---------------------------------------------------------------------------------------------------
 
     def notebook_source(self, paper: str) -> Path:
@@ -201,13 +198,8 @@ class Plan:
     @property
     def recordings(self) -> list[Path]:
         """Files of the user's recordings, or by default of the shipped examples."""
-        found = {
-            path
-            for trace in self._recorded
-            for path in (trace, recordings.sidecar_path(trace), *trace.rglob("*"))
-            if path.is_file()
-        }
-        return sorted(found)
+        found = [[each, recordings.sidecar_path(each), *each.rglob("*")] for each in self._recorded]
+        return sorted({path for paths in found for path in paths if path.is_file()})
 
     @property
     def _recorded(self) -> list[Path]:
@@ -251,6 +243,11 @@ class Plan:
             "metrics": part([held.metrics_parts(name) for name in measured]),
         }
 
+    def _of_paper(self, paper: str) -> Parts:
+        """The parts that represent a paper: its requested experiments and its configuration."""
+        names = [experiment for name, experiment in self.experiments if name == paper]
+        return {**self._runs_behind(paper, names), "configuration": self._configuration(paper)}
+
     def _drawing(self, exhibit: Exhibit) -> Parts:
         try:
             return reach.of_drawing(exhibit.draw or exhibit.id.replace(".", "_"))
@@ -262,12 +259,12 @@ class Plan:
         paths = [f"published/{paper}.csv" for paper in papers]
         return files_part(self.root, [self.layout.data / name for name in (*paths, *names)])
 
+    @cache  # noqa: B019  (a plan lives as long as the process)
     def numbers_parts(self, paper: str) -> Parts:
         """The parts of the numbers of one paper's requested exhibits."""
         return {
             "exhibits": part([exhibit.id for config, exhibit in self.exhibits if config.paper == paper]),
-            **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
-            "configuration": self._configuration(paper),
+            **self._of_paper(paper),
             "print": self._print([paper], _OF_NUMBERS),
             **reach.of_step("numbers"),
         }
@@ -291,17 +288,13 @@ class Plan:
         sources = [cell.source for cell in found if cell.kind == "code"]
         return {"cells": part(found), **reach.of_notebook(sources, self.is_raw or bool(self.config.trace))}
 
-    @cache  # noqa: B019  (a plan lives as long as the process)
+    @cache  # noqa: B019
     def _configuration(self, paper: str) -> str:
         """Digest of a paper's configuration without texts that only pages show, and of the ensembles' configuration."""
         shown = {"exhibits": {"__all__": {"title", "caption"}}}
         config = self.papers.get(paper) or load_paper(self.layout.paper_config(paper))
-        return part(
-            [
-                config.model_dump(mode="json", exclude=shown),
-                files_part(self.root, [self.layout.ensemble_config]),
-            ]
-        )
+        ensembles = files_part(self.root, [self.layout.ensemble_config])
+        return part([config.model_dump(mode="json", exclude=shown), ensembles])
 
     @cached_property
     def _ensembles(self) -> Mapping[str, ensemble.PaperEnsemble]:
@@ -326,8 +319,7 @@ class Plan:
     def judge_parts(self, paper: str) -> Parts:
         """The parts of the claims of one paper: the runs and the ensemble that decide on them."""
         return {
-            **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
-            "configuration": self._configuration(paper),
+            **self._of_paper(paper),
             "scope": part(sorted(self.config.only)),
             "print": files_part(self.root, self._files_of([paper], _JUDGED_FROM)),
             "simulator": part(code.of_algorithms(cc.names())),
@@ -339,6 +331,7 @@ class Plan:
         others = set(PAPERS) - set(papers)
         return [path for path in self.data_files(patterns) if path.stem.partition("_")[0] not in others]
 
+    @cache  # noqa: B019
     def compare_parts(self) -> Parts:
         return {
             **self._asked(),
@@ -347,6 +340,7 @@ class Plan:
             **reach.of_step("compare"),
         }
 
+    @cache  # noqa: B019
     def ledger_parts(self) -> Parts:
         return {
             **self._asked(),
@@ -494,8 +488,8 @@ class Plan:
         """With ``missing: refuse``: InputError when a requested run is missing."""
         if self.config.missing == "refuse" and self.lacking:
             short = [f"{'/'.join(pair)} ({len(runs)} runs)" for pair, runs in self.lacking.items()]
-            pair = next(iter(self.lacking))
-            why = self.why_simulated(*pair)
+            paper, experiment = next(iter(self.lacking))
+            why = self.held[paper].why_missing(experiment)
             raise InputError(
                 f"source {self.config.source}: missing runs: {', '.join(short)}{f' ({why})' if why else ''}; "
                 "without source=bundled, ./reproduce simulates them"
@@ -604,13 +598,10 @@ def check_algorithms(paper: PaperConfig, path: Path) -> None:
 
 
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
-    """The paper and the exhibit of an id as a user writes it; InputError with the known ids for an unknown one."""
+    """The paper and the exhibit of an id as a user writes it; InputError with the known ones for an unknown one."""
     name = exhibit_id.split(".", 1)[0].strip().lower()
     check_known("exhibit (PAPER.EXHIBIT): paper", [name], papers)
-    for exhibit in papers[name].exhibits:
-        if short_id(exhibit.id) == short_id(exhibit_id):
-            return papers[name], exhibit
-    raise unknown("exhibit", exhibit_id, [exhibit.id for exhibit in papers[name].exhibits])
+    return papers[name], papers[name].exhibit(exhibit_id)
 
 
 def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:

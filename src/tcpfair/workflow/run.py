@@ -26,7 +26,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.machine import free_cores
 from tcpfair.papers.papers import load_yaml, plain_yaml
-from tcpfair.runs import record, store
+from tcpfair.runs import record
 from tcpfair.verdicts.certainty import verdict_text
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
@@ -134,7 +134,7 @@ def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
     pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout)) if todo else 0.0
     lines = []
     for pair, n_runs, pkts in todo:
-        why = plan.why_simulated(*pair) or "missing"
+        why = plan.held[pair[0]].why_missing(pair[1]) or "missing"
         takes = f"{n_runs} of {len(plan.asked[pair])} runs, {costs.duration_text(pkts / pkts_per_s)} of one core"
         lines.append(f"simulate   {'/'.join(pair):<28} {takes}  {why}".rstrip())
     if len(todo) > 1:
@@ -152,10 +152,7 @@ def gives_shipped_bits(plan: Plan, cores: int) -> bool:
         return False
     from tcpfair.workflow import same_bits  # and with it the engine
 
-    found = same_bits.holds_bits(plan.layout, cores)
-    for line in found.differ[:SHOWN]:
-        print(f"differs    {line}")
-    return not found.differ and store.accept_bits(plan.layout, found.experiments, found.algorithms)
+    return same_bits.accept_same_bits(plan.layout, cores)
 
 
 def build(
@@ -385,15 +382,11 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
     """The experiments that differ from the shipped ones, with the values that differ."""
     if plan.config.source != "bundled":
         return
-    for pair, folder in plan.traces.items():
+    for (paper, experiment), folder in plan.traces.items():
         if folder is not None and not folder.is_relative_to(plan.layout.bundled_root):
-            why = plan.why_simulated(*pair)
-            shown = [
-                exhibit.id
-                for paper, exhibit in plan.exhibits
-                if pair[1] in exhibit.experiments and paper.paper == pair[0]
-            ]
-            yield f"engine     {'/'.join(pair)}: {why or 'not shipped'}; shown in {', '.join(shown) or 'nothing'}"
+            why = plan.held[paper].why_missing(experiment) or "not shipped"
+            shown = [each.id for of, each in plan.exhibits if of.paper == paper and experiment in each.experiments]
+            yield f"engine     {paper}/{experiment}: {why}; shown in {', '.join(shown) or 'nothing'}"
 
 
 def _conclusions(plan: Plan) -> list[str]:

@@ -5,14 +5,13 @@ every experiment, shortened) and compares them with the hashes in ``data/expecte
 shipped run for each set of algorithms in each experiment, and all runs whose key has changed, and compares them with the
 shipped rows. For each shipped ensemble from other code, it repeats the configured setting and a drawn one, in the smallest
 experiments that have all algorithms and measures.
-`holds_bits` is a smaller check, only for runs from other code.
+`accept_same_bits` is a smaller check, only for runs from other code.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -112,19 +111,11 @@ def _sample(layout: Layout) -> Iterator[Held]:
                 yield Held.of(config, experiment, spec)
 
 
-class Sampled(NamedTuple):
-    """The compared runs whose bits differ now, and the experiments and algorithms of the sample."""
-
-    differ: list[str]
-    experiments: set[tuple[str, str]]
-    algorithms: set[str]
-
-
-def holds_bits(layout: Layout, cores: int = 1) -> Sampled:
-    """Compare a small sample of the shipped runs from other code with the results of the current code.
+def accept_same_bits(layout: Layout, cores: int = 1) -> bool:
+    """Have the shipped runs of other code count as those of the current code, if a small sample has the same bits.
 
     The sample has the shortest run of each experiment and of each algorithm. If the current code made all shipped runs, this
-    returns at once and prints no line.
+    returns False at once and prints no line.
     """
     shortest: dict[tuple[str, str] | str, Held] = {}
     for config, experiment, folder in store.shipped(layout):
@@ -133,14 +124,16 @@ def holds_bits(layout: Layout, cores: int = 1) -> Sampled:
                 shortest[what] = min(shortest.get(what, run), run, key=lambda each: each.pkts)
     chosen = sorted(set(shortest.values()))
     if not chosen:
-        return Sampled([], set(), set())
+        return False
     takes = again.about(chosen, cores)
     executor.say(f"same bits? comparing {len(chosen)} shipped runs, because the simulator changed: about {takes}")
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))
     executor.say(f"same bits  {len(chosen) - len(differ)} of {len(chosen)} runs, in {time.monotonic() - began_s:.0f} s")
+    for line in differ[:SHOWN]:
+        executor.say(f"differs    {line}")
     algorithms = {what for what in shortest if isinstance(what, str)}
-    return Sampled(differ, {what for what in shortest if not isinstance(what, str)}, algorithms)
+    return not differ and store.accept_bits(layout, shortest.keys() - algorithms, algorithms)
 
 
 def _of_other_code(config: PaperConfig, experiment: str, manifest: dict) -> Iterator[tuple[Held, set[str]]]:

@@ -1,17 +1,15 @@
 """Smoke runs: every experiment of the papers for a few seconds, simulated and measured, as a campaign of the executor.
 
-An item is one paper. Its result is a table with a row for each experiment, `rehearsals/<paper>.csv` in the results.
+An item is one paper. Its shard is a table with a row for each experiment, copied to `rehearsals/<paper>.csv` in the results.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from tcpfair import cc, measures, sources
 from tcpfair.files import costs
@@ -28,6 +26,7 @@ from tcpfair.workflow.executor import Campaign, How, Item, Made
 from tcpfair.workflow.plan import Plan
 
 STEP = "smoke"
+_SUFFIX = ".csv"  # of shards, which become the tables
 _RUN_S = 0.05  # approximate time of a run on one core
 
 
@@ -45,10 +44,9 @@ def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = Fals
         return
     executor.run(plan.layout, campaign, How(cores, profile, yes=True), before=lambda: live.prepare(lambda line: None))
     for item in campaign.items:
-        table, _ = shards.read(campaign.shard(item))
-        content = table.to_pandas().convert_dtypes().to_csv(index=False)
-        write_whole(campaign.store / f"{item.group}.csv", content)
-        shards.discard_others(campaign.store / item.group, [campaign.shard(item)])
+        shard = campaign.shard(item)
+        write_whole(campaign.store / f"{item.group}{_SUFFIX}", shard.read_bytes())
+        shards.discard_others(campaign.store / item.group, [shard])
     done = f"{len(todo)} paper{'s' * (len(todo) > 1)} rehearsed"
     print(f"computed   {done if todo else 'nothing: everything was up to date'}")
     print(f"source     {plan.config.source} (smoke: short runs)")
@@ -64,7 +62,7 @@ def campaign_of(plan: Plan) -> Campaign:
         n = sum(len(grid_points(experiment)) for experiment in paper.experiments.values())
         made_from = [smoke_s, file_hash(plan.layout.paper_config(name)), made_by]
         items += [Item(f"{name}/{outputs.part(made_from)}", n * _RUN_S, n)] if n else []
-    return Campaign(STEP, folder, folder, items, {"smoke_s": smoke_s})
+    return Campaign(STEP, folder, folder, items, {"smoke_s": smoke_s}, _SUFFIX)
 
 
 def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
@@ -73,8 +71,8 @@ def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
     def make(name: str) -> Made:
         config = load_paper(layout.paper_config(name.partition("/")[0]))
         rows, pkts = rehearse(config, given["smoke_s"])
-        table = pa.Table.from_pandas(pd.DataFrame(rows), preserve_index=False)
-        shards.write(Path(layout.results, "rehearsals", f"{name}{shards.SUFFIX}"), table, {})
+        content = pd.DataFrame(rows).convert_dtypes().to_csv(index=False)
+        write_whole(layout.results / "rehearsals" / f"{name}{_SUFFIX}", content)
         return Made(pkts)
 
     return make

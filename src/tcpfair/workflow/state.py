@@ -50,9 +50,9 @@ class State:
     def __init__(self, groups: Mapping[str, Group] | None = None, cores: int = 1, stream=None) -> None:
         self.stream = stream or sys.stdout
         self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-        self.parts: dict[str, tuple[int, int]] = {}
-        self.steps = ""
         self.groups, self.cores = groups or {}, cores
+        self.parts: dict[str, dict[str, tuple[int, int]]] = {group: {} for group in self.groups}  # done, of all
+        self.steps = ""
         self.last_s = time.monotonic()
 
     def takes(self, line: str) -> bool:
@@ -64,8 +64,8 @@ class State:
         match kind, words:
             case "steps", [done, of]:
                 self.steps = f"step {done} of {of}"
-            case "progress", [item, part, done, of] if done.isdigit() and of.isdigit():
-                self.parts[f"{item} {part}"] = (int(done), int(of))
+            case "progress", [group, part, done, of] if group in self.groups and done.isdigit() and of.isdigit():
+                self.parts[group][part] = int(done), int(of)
             case "progress", _:
                 return True
             case _:
@@ -83,20 +83,17 @@ class State:
 
     def text(self) -> str:
         """``step 3 of 65; ogura/loss_sweep 40 of 340 runs; about 2 min left``."""
-        left_s = {name: group.expected_s for name, group in self.groups.items()}
-        counted: dict[str, list[int]] = {}
-        for name, (done, of) in self.parts.items():
-            item = name.split()[0]
-            group = self.groups.get(item, Group())
-            left_s[item] = left_s.get(item, 0.0) - (done / of if of else 1) / group.jobs * group.expected_s
-            sums = counted.setdefault(item, [0, 0])
-            sums[0] += done
-            sums[1] += of
-        totals = {item: (done, max(of, self.groups.get(item, Group()).runs)) for item, (done, of) in counted.items()}
-        shown = [f"{item} {done:,} of {of:,} runs" for item, (done, of) in totals.items() if done < of]
-        wall_s = sum(max(of_group_s, 0.0) for of_group_s in left_s.values()) / self.cores
-        time_left = [f"about {costs.duration_text(wall_s)} of simulation left"] if wall_s >= 1 else []
-        return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])
+        shown, left_s = [self.steps] if self.steps else [], 0.0
+        for name, group in self.groups.items():
+            parts = self.parts[name].values()
+            done, of = sum(done for done, _ in parts), max(sum(of for _, of in parts), group.runs)
+            if parts and done < of:
+                shown.append(f"{name} {done:,} of {of:,} runs")
+            ended = sum(done / of if of else 1 for done, of in parts)  # jobs, and shares of those under way
+            left_s += max(1 - ended / group.jobs, 0.0) * group.expected_s
+        if (wall_s := left_s / self.cores) >= 1:
+            shown.append(f"about {costs.duration_text(wall_s)} of simulation left")
+        return "; ".join(shown)
 
     def _show(self) -> None:
         if self.is_live:

@@ -326,14 +326,10 @@ def _gather(layout: Layout, work: Work) -> None:
     for (first, _), (_, about) in zip(work.slices, found, strict=True):
         if about["metrics"] not in (names, []):
             raise InputError(f"{study.where}: run {first} has different metrics from those before it")
-    keys, refused = ([text for table, _ in found for text in table[name].to_pylist()] for name in ("key", "refused"))
-    values = {
-        name: np.concatenate(
-            [table[name].to_numpy() if about["metrics"] else np.full(len(table), np.nan) for table, about in found]
-        )
-        for name in names
-    }
-    table = pa.table({**_design(study), "key": keys, "refused": refused, **values})
+    together = [table.replace_schema_metadata() for table, _ in found]
+    runs = pa.concat_tables(together, promote_options="default").combine_chunks()  # a slice may have no metrics
+    values = {name: pc.fill_null(runs[name], np.nan) for name in names}
+    table = pa.table({**_design(study), "key": runs["key"], "refused": runs["refused"], **values})
     about = {"metrics": names, "study": study.file.model_dump(mode="json"), "made_from": study.made_from}
     shards.write(metrics_file(layout, study), table, about)
 

@@ -15,7 +15,6 @@ from tcpfair.runs import record, store, trace
 from tcpfair.runs.origin import Origin, digest_of_keys, read
 from tcpfair.workflow.again import hash_of, is_same, made_again
 from tcpfair.workflow.executor import say
-from tcpfair.workflow.plan import find_exhibit
 
 _LOOKED_AT = ("bundled", "engine")  # sources with runs of the papers, in the order of search
 
@@ -31,14 +30,14 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
     copies = _copies(root, path)
     told = read(next((root / name for name in copies if path.suffix == ".csv" and not name.endswith(".csv")), path))
     paper = told.exhibit.partition(".")[0]
+    behind: dict[str, store.Held] = {}
     if told.source == "raw":
         print(f"exhibit    {told.exhibit}: drawn from a recording (source raw), no run of a paper")
     elif paper not in PAPERS:
         raise InputError(f"{path}: is {told.exhibit!r}, which this checkout does not have")
-    behind: dict[str, store.Held] = {}
-    if told.source != "raw":
+    else:
         config = load_paper(Layout(root).paper_config(paper))
-        _, exhibit = find_exhibit({paper: config}, told.exhibit)
+        exhibit = config.exhibit(told.exhibit)
         for name in (shown.partition("/")[2] for shown in told.experiments):
             if name not in config.experiments:
                 raise InputError(
@@ -60,8 +59,7 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
 
 def _drawn(root: Path, exhibit_id: str) -> Path:
     """The figure of an exhibit in this checkout, from the first source that has drawn it."""
-    paper = exhibit_id.partition(".")[0]
-    _, exhibit = find_exhibit({paper: load_paper(Layout(root).paper_config(paper))}, exhibit_id)
+    exhibit = load_paper(Layout(root).paper_config(exhibit_id.partition(".")[0])).exhibit(exhibit_id)
     for source in _LOOKED_AT:
         for path in record.figure_files(Layout(root, source), exhibit)[1:]:
             if path.is_file():
