@@ -90,6 +90,9 @@ rule make:
 rule fail:
     output: "results/failed.txt"
     shell: "echo 'error: torn' >&2; exit 1"
+rule last:
+    output: "results/lasted.txt"
+    shell: "echo $$; exec sleep 60 > {output}"
 """
 
 
@@ -109,6 +112,19 @@ def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_th
     assert (root / "results/made.txt").read_text() == "made\n"
     assert sorted(capsys.readouterr().out.splitlines()) == ["Error in rule fail, jobid: 2", "error: torn", "made it"]
     assert [path.stat().st_mtime > time.time() for path in dated] == [False, True]  # a recording's date is its owner's
+
+
+def test_a_request_to_terminate_ends_the_running_steps(root):
+    put(root, {"Snakefile": WORKFLOW}, copied=[f"{run.PROFILES}/default"])
+    started = "import sys\nfrom pathlib import Path\nfrom tcpfair.workflow.run import State, snakemake\n"
+    started += "snakemake(Path(sys.argv[1]), ['results/lasted.txt'], State(), 1, 'default')\n"
+    command = [sys.executable, "-c", started, str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        step = int(process.stdout.readline())
+        process.terminate()
+        assert process.wait(timeout=30) != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(step, 0)
 
 
 def test_simulations_are_announced_one_by_one_and_several_with_their_sum(root):
