@@ -243,7 +243,7 @@ def snakemake(
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     disk = FullDisk(root)
     undate_future(root / "results")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C; else the running steps would go on
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, which ends the running steps too
     with subprocess.Popen(
         command,
         cwd=root,
