@@ -46,6 +46,26 @@ def test_there_are_six_names_and_each_has_a_docstring():
         tcpfair.simulator  # noqa: B018
 
 
+def test_the_eight_lines():
+    r = simulate(
+        flow("cubic", rtt_ms=20),
+        flow("reno", rtt_ms=80, start_s=5),
+        rate_mbps=100,
+        buffer_bdp=1,
+        duration_s=60,
+    )
+    assert r.jfi.shape == () and 0.5 < r.jfi < 1
+    assert r.nru_db.shape == r.harm.shape == r.goodput_mbps.shape == (2,)
+    assert r.nru_db[0] > 0 > r.nru_db[1] and r.harm[1] > r.harm[0] > 0
+    assert len(r.to_pandas()) == 2 * 60
+    assert r.plot()._repr_png_()[0].startswith(PNG)
+    assert r.but(buffer_bdp=0.1).scenario.buffer_pkts == pytest.approx(r.scenario.buffer_pkts / 10)
+    seeds = r.but(seed=range(20))
+    assert seeds.jfi.shape == (20,) and len(set(seeds.digest)) == 20
+    assert seeds.digest[1] == r.digest
+    assert seeds.one(seed=1).digest == r.digest
+
+
 def test_a_scenario_has_what_was_given_and_what_is_said_of_the_rest():
     flows = flow("reno", rtt_ms=40), flow("reno", rtt_ms=120, params={"b": 0.6})
     made = simulate(*flows, rate_mbps=12, buffer_bdp=0.5, duration_s=2)

@@ -1,8 +1,8 @@
 """Quantities of all claims in synthetic worlds: which cells they are made of, and how.
 
-What functions gave when they were accepted is recorded in ``quantities.csv``: a row per cell of a clause, a column per world
-and one for the mean of all. To accept what functions give now, run ``python -m tests.verdicts.claims.test_quantities`` and
-review each row that changed. ``test_expressions.py`` has the steps of expressions, with values by hand.
+Expressions are compared with a second, plain reading that works on numbers of single cells. What functions gave when they
+were accepted is recorded in ``quantities.csv``: a row per cell of a clause, a column per world and one for the mean of all. To
+accept what functions give now, run ``python -m tests.verdicts.claims.test_quantities`` and review each row that changed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
+from math import inf
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,13 +24,14 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts.claims.decision import Quantities, frame, holds, quantities
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Rows
 from tcpfair.verdicts.claims.registry import claim_function
-from tcpfair.verdicts.claims.statement import Claim, Expression
+from tcpfair.verdicts.claims.statement import Cells, Claim, Expression
 from tcpfair.verdicts.measured import Measured
-from tests.verdicts.claims.worlds import CLAIMS, WORLDS, evidence, metrics
+from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics
 
 RECORDED = Path(__file__).with_name("quantities.csv")
 MEASURED = [claim.id for claim in CLAIMS.values() if claim.experiments]
 FUNCTIONS = [claim.id for claim in CLAIMS.values() if not claim.expressions]
+EXPRESSIONS = [claim.id for claim in CLAIMS.values() if claim.expressions]
 
 pytestmark = pytest.mark.filterwarnings("ignore:(divide by zero|invalid value):RuntimeWarning")
 
@@ -43,13 +46,16 @@ def found(claim: Claim, rows: Rows = "runs", **options: Any) -> Quantities:
 def as_recorded(claim: Claim) -> pd.DataFrame:
     """A row per clause and cell, a column per world, and the mean of all."""
     single, mean = found(claim), found(claim, "means")
-    tables = []
+    rows = []
     for clause in claim.clauses:
-        table = pd.concat([frame(single[clause]), frame(mean[clause]).iloc[[0]].set_axis(["mean"])])
-        table = table.T.rename(columns=str).assign(claim=claim.id, clause=clause, cell=list(map(str, table.columns)))
-        tables.append(table)
+        of_runs, of_mean = frame(single[clause]), frame(mean[clause])
+        for i, cell in enumerate(of_runs.columns):
+            values = dict(zip(of_runs.index, of_runs.iloc[:, i], strict=True)) | {"mean": of_mean.iloc[0, i]}
+            rows.append(
+                {"claim": claim.id, "clause": clause, "cell": str(cell), **{str(k): v for k, v in values.items()}}
+            )
     columns = ["claim", "clause", "cell", *map(str, range(len(WORLDS))), "mean"]
-    return pd.concat(tables, ignore_index=True).reindex(columns=columns)
+    return pd.DataFrame(rows).reindex(columns=columns)
 
 
 @cache
@@ -67,6 +73,103 @@ def test_functions_give_what_is_recorded(claim_id):
 
 def test_every_recorded_claim_has_a_function():
     assert set(recorded()["claim"]) == set(FUNCTIONS)
+
+
+# --- Expressions --------------------------------------------------------------------------------------------------
+
+Point = tuple[tuple[str, Any], ...]  # values of the grid variables
+COMBINED = {
+    "mean": np.mean,
+    "median": np.median,
+    "geometric mean": lambda x: np.exp(np.mean(np.log(x))),
+    "min": np.min,
+    "max": np.max,
+    "range": lambda x: np.max(x) - np.min(x),
+    "trend": lambda x: np.mean([np.sign(later - sooner) for sooner, later in combinations(x, 2)]),
+    "typical factor": lambda x: np.exp(np.sqrt(np.mean((np.log(x) - np.mean(np.log(x))) ** 2))),
+}
+BY_CELL = {
+    "abs": lambda x, bound: abs(x),
+    "factor": lambda x, bound: np.max([x, 1 / x]),
+    "power": lambda x, bound: x**bound,
+    "above": lambda x, bound: float(x > bound) if x == x else x,
+}
+
+
+def at(cells: Cells, paper: str, world: int) -> dict[Point, np.float64]:
+    """Values of the chosen cells by the variables that are not fixed."""
+    grid = CONFIGS[paper].experiments[cells.experiment].grid
+    table = of_world(paper, cells.experiment, world)
+    free = [
+        g
+        for g in grid
+        if isinstance(cells.where.get(g, []), list | dict) and (g in cells.where or len(grid[g].value) > 1)
+    ]
+    each = {"each": range(1, 1 + max(flow for _, flow in table))}.get(cells.flow, cells.flow)
+    several = isinstance(each, tuple | range)
+    return {
+        (*((("flow", f"flow {flow}"),) if several else ()), *((g, v) for g, v in point if g in free)): value
+        for flow in (each if several else [each or 0])
+        for point, value in table[cells.measure, flow].items()
+        if all(_fits(v, cells.where[g]) for g, v in point if g in cells.where)
+    }
+
+
+@cache
+def of_world(paper: str, experiment: str, world: int) -> dict[tuple, dict[Point, np.float64]]:
+    """Values by metric and flow, and by point of the grid."""
+    table, grid = metrics(paper, experiment), list(CONFIGS[paper].experiments[experiment].grid)
+    values: dict[tuple, dict[Point, np.float64]] = {}
+    for row in table[table[REPLICATE] == world].to_dict("records"):
+        point = tuple((g, row[g]) for g in grid)
+        values.setdefault((row["metric"], row["flow"]), {})[point] = np.float64(row["value"])
+    return {of: dict(sorted(points.items())) for of, points in values.items()}
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict) and "but" in wanted:
+        return value not in (wanted["but"] if isinstance(wanted["but"], list) else [wanted["but"]])
+    if isinstance(wanted, dict):
+        return wanted.get("from", -inf) <= value <= wanted.get("to", inf)
+    return value in wanted if isinstance(wanted, list) else value == wanted
+
+
+def plain(of: Expression, cells: Cells, paper: str, world: int) -> dict[Point, np.float64]:
+    """What an expression gives, by the variables that are left."""
+    values = at(cells, paper, world)
+    for step in of.steps:
+        if step.by:
+            other = plain(step.by, cells.but(step.by.cells), paper, world)
+            do = {"less": np.subtract, "base": np.divide}.get(step.do)
+            pairs = [(p, q) for p in values for q in other if set(p) <= set(q) or set(q) <= set(p)]
+            pairs = pairs or list(zip(values, other, strict=False))  # in the same place where none has the same name
+            if do:
+                values = {max(p, q, key=len): do(values[p], other[q]) for p, q in pairs}
+            else:
+                values |= {((*q, ("joined", 1)) if q in values else q): x for q, x in other.items()}
+        elif step.do == "names":
+            values = {(("", name),): x for name, x in zip(step.names, values.values(), strict=True)}
+        elif step.do in BY_CELL:
+            values = {point: BY_CELL[step.do](x, step.bound) for point, x in values.items()}
+        else:
+            groups: dict[Point, list[np.float64]] = {}
+            for point, x in values.items():
+                left = tuple((g, value) for g, value in point if step.along and g != step.along)
+                groups.setdefault(left, []).append(x)
+            values = {point: COMBINED[step.do](x) for point, x in groups.items()}
+    return values
+
+
+@pytest.mark.parametrize("claim_id", EXPRESSIONS)
+def test_expressions_agree_with_a_plain_reading(claim_id):
+    claim = CLAIMS[claim_id]
+    for clause, quantity in found(claim).items():
+        of, table = claim.expressions[clause], frame(quantity)
+        for world in range(len(WORLDS)):
+            values = {tuple(v for _, v in point): x for point, x in plain(of, of.cells, claim.paper, world).items()}
+            given = {c if isinstance(c, tuple) else () if c == "" else (c,): x for c, x in table.loc[world].items()}
+            assert given.keys() == values.keys(), clause
+            assert [given[c] for c in values] == pytest.approx(list(values.values()), rel=1e-9, abs=1e-12, nan_ok=True)
 
 
 # --- Bounds -------------------------------------------------------------------------------------------------------
@@ -248,6 +351,28 @@ def test_where_an_index_was_not_measured_two_methods_are_not_compared(claim_id):
     gone = table.assign(value=table["value"].mask(table["protocol"].eq("Proposed K") & table["rtt_ms"].eq(16)))
     of = Measured({"rtt_sweep": gone, "existing": metrics("kozu2014", "existing")}.__getitem__)
     assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], of=of).values())
+
+
+@cache
+def alike(paper: str) -> Measured:
+    """All experiments of a paper with six equal replicates."""
+
+    def load(experiment: str) -> pd.DataFrame:
+        table = metrics(paper, experiment)
+        one = table[table[REPLICATE] == 0]
+        return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
+
+    return Measured(load)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
+def test_equal_replicates_have_the_mean_of_each(claim_id):
+    claim = CLAIMS[claim_id]
+    single, mean = (found(claim, rows, of=alike(claim.paper)) for rows in ("runs", "means"))
+    for name in claim.clauses:
+        if len(frame(single[name])) == 6:
+            np.testing.assert_allclose(frame(mean[name]).iloc[[0, 5]], frame(single[name]).iloc[[4, 5]], rtol=1e-9)
 
 
 if __name__ == "__main__":
