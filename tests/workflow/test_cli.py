@@ -72,6 +72,16 @@ def test_a_missing_file_gets_one_line_with_its_name(root, capsys):
     assert "nosuch.yaml: no such file" in complaint(capsys, ["build", "--configfile", "config/nosuch.yaml"])
 
 
+def test_a_missing_shipped_table_gets_one_line_and_no_other_missing_file_hides_its_traceback(root, monkeypatch, capsys):
+    opened = root / "data/scatter.csv"
+    monkeypatch.setattr(cli, "_plan", lambda given: opened.read_bytes())
+    said = complaint(capsys, ["check-config"])
+    assert said == "error: data/scatter.csv: missing; it is part of the repository: git checkout -- data/scatter.csv"
+    opened = root / "scatter.csv"
+    with pytest.raises(FileNotFoundError):
+        main(["check-config"])
+
+
 def test_a_complaint_is_written_in_one_piece(root, monkeypatch):
     """Between a line and its end another program, such as `tee`, would write into the same pipe."""
     written = []

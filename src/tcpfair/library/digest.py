@@ -69,8 +69,8 @@ def read(path: Path) -> tuple[Scenario, int]:
         raise InputError(f"{path}: {reason}") from None
     if "scenario" not in values:
         raise InputError(f"{path}: scenario: is missing; write {{scenario: {{capacity_bps: ...}}, seed: 1}}")
-    for name in values.keys() - {"scenario", "seed"}:
-        raise InputError(f"{path}: {name}: unknown; known are scenario, seed")
+    if unknown := [name for name in values if name not in ("scenario", "seed")]:
+        raise InputError(f"{path}: {unknown[0]}: unknown; known are scenario, seed")
     return make_scenario(values["scenario"], f"{path}: scenario"), seed_of(values.get("seed", 1), str(path))
 
 

@@ -118,6 +118,10 @@ class Context:
         """The rules of the numbers outside series, by exhibit or section, key and metric."""
         return stated(self.rules, self.paper.paper, self.published)
 
+    @cached_property
+    def _tolerances(self) -> dict[str, printed.Tolerance]:
+        return printed.load_tolerances(self.layout.data / "tolerances.yaml")
+
     def printed(self, exhibit_id: str, metric: str) -> pd.DataFrame:
         """Published results of one exhibit and metric: a column for each part of their keys, and ``value``."""
         rows = self.published.query("exhibit == @exhibit_id and metric == @metric and kind == 'result'")
@@ -128,8 +132,7 @@ class Context:
 
     def compared(self, numbers: pd.DataFrame) -> pd.DataFrame:
         """All published results of the paper, with the reproduced ones in ``numbers``."""
-        tolerances = printed.load_tolerances(self.layout.data / "tolerances.yaml")
-        return printed.compare(self.published, numbers.assign(source=self.layout.source), tolerances)
+        return printed.compare(self.published, numbers.assign(source=self.layout.source), self._tolerances)
 
     def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
         """Published results that belong to an exhibit, or quote it, with its reproduced numbers."""

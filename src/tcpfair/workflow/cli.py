@@ -60,6 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
+        shipped = os.path.relpath(error.filename or os.devnull, repository_root())
+        if isinstance(error, FileNotFoundError) and shipped.startswith("data/"):
+            _complain(f"error: {shipped}: missing; it is part of the repository: git checkout -- {shipped}")
+            return 1
         if error.errno not in _OF_A_PLACE:
             raise
         place = error.filename or "a file that was being written"
