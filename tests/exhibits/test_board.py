@@ -211,7 +211,7 @@ def test_only_the_exhibits_that_are_asked_for_are_drawn(layout, capsys):
 
 
 def test_an_unknown_exhibit_is_an_error_of_the_notebook(paper):
-    with pytest.raises(InputError, match=r"exhibit 'fig99': not in config/papers/bhatti2009.yaml; known are tab01"):
+    with pytest.raises(InputError, match=r"exhibit 'fig99' is unknown; known are bhatti2009.table1"):
         paper.show("fig99")
 
 

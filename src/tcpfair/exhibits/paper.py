@@ -69,7 +69,7 @@ class Paper(Board):
         columns; without rows for an exhibit that is not requested. If an exhibit cannot be drawn, the reason is displayed and
         recorded, not raised. Raises InputError for an unknown exhibit.
         """
-        exhibit = self._find(name)
+        exhibit = self.context.paper.exhibit(name)
         paper, short = self.context.paper.paper, short_id(exhibit.id)
         if self.only and not any(
             short_id(each) == short and each.rpartition(".")[0] in ("", paper) for each in self.only
@@ -131,13 +131,6 @@ class Paper(Board):
         values = {axis: str(value).lower() if isinstance(value, bool) else value for axis, value in point.items()}
         asked = {"preset": f"{self.config.paper}/{experiment}", **values, "replicate": replicate}
         return packet_lab.frame(self.layout, urlencode(asked, safe="/"), linked=self.keep)
-
-    def _find(self, name: str) -> Exhibit:
-        for exhibit in self.context.paper.exhibits:
-            if short_id(exhibit.id) == short_id(name):
-                return exhibit
-        known = ", ".join(short_id(exhibit.id) for exhibit in self.context.paper.exhibits)
-        raise InputError(f"exhibit {name!r}: not in config/papers/{self.context.paper.paper}.yaml; known are {known}")
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         counted = printed.count_within(self.context.compared(numbers), exhibit.id)
