@@ -118,17 +118,25 @@ class Evidence:
         """As `table`, but always with a row per replicate."""
         self.count_runs(experiment)
         table = self.measured.of_flow(experiment, metric, flow)
-        cells = table.columns.to_frame(index=False)
+        places, kept = (
+            {name: table.columns.get_level_values(name) for name in table.columns.names},
+            np.arange(table.shape[1]),
+        )
         for name, which in where.items():
-            if name in cells:
-                listed = _listed(which, name, cells[name].unique())
-                rank = cells[name].map({value: place for place, value in enumerate(listed)}).dropna()
-                cells = cells.loc[rank.sort_values(kind="stable").index if isinstance(which, list) else rank.index]
-        if cells.empty:
+            if name in places:
+                values = places[name][kept]
+                rank = pd.Index(_listed(which, name, values.unique())).get_indexer(values)
+                order = np.argsort(rank, kind="stable") if isinstance(which, list) else np.arange(len(kept))
+                kept = kept[order[rank[order] >= 0]]
+        if not len(kept):
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
-        columns = pd.Index(cells[by]) if isinstance(by, str) else pd.MultiIndex.from_frame(cells[list(by)])
-        found = pd.DataFrame(table.to_numpy()[:, cells.index], table.index, columns)
+        columns = (
+            places[by][kept]
+            if isinstance(by, str)
+            else pd.MultiIndex.from_arrays([places[n][kept] for n in by], names=by)
+        )
+        found = pd.DataFrame(table.to_numpy()[:, kept], table.index, columns)
         return found[found.index < self.config.experiments[experiment].runs.value] if self.kept_only else found
 
     @property

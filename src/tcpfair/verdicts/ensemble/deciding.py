@@ -38,11 +38,10 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(judging.least_share * len(held))))
-    column, threshold = _purest(coded, held.to_numpy() > 0, least)
+    column, threshold, tried = _purest(coded, held.to_numpy() > 0, least)
     if not column:
         return None
     is_above = coded[column] > threshold
-    tried = int((coded.nunique() - 1).sum())
     if _fisher_p(is_above & (held > 0), is_above, held > 0) * tried > judging.chance:
         return None
     shares = held[is_above].mean(), held[~is_above].mean()
@@ -50,21 +49,26 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     return Split(name, choice or threshold, *shares, is_choice=bool(choice))
 
 
-def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, float]:
-    """Column and threshold of the first split with the smallest Gini impurity; no column if no split reduces it."""
-    n, n_held = len(held), held.sum()
+def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, float, int]:
+    """Column and threshold of the first split with the smallest Gini impurity, and the number of possible splits.
+
+    No column if no split reduces the impurity.
+    """
+    n, n_held, tried = len(held), held.sum(), 0
     n_below = np.arange(1, n)
     best, found = n_held * (1 - n_held / n), ("", np.nan)
-    for column in coded:
-        order = np.argsort(coded[column].to_numpy(), kind="stable")
-        values, below = coded[column].to_numpy()[order], np.cumsum(held[order])[:-1]
+    for column, of_column in zip(coded, coded.to_numpy().T, strict=True):
+        order = np.argsort(of_column, kind="stable")
+        values, below = of_column[order], np.cumsum(held[order])[:-1]
         above = n_held - below
         impurity = below * (1 - below / n_below) + above * (1 - above / (n - n_below))
-        allowed = (values[1:] > values[:-1]) & (np.minimum(n_below, n - n_below) >= least)
+        steps = values[1:] > values[:-1]
+        tried += int(steps.sum())
+        allowed = steps & (np.minimum(n_below, n - n_below) >= least)
         at = int(np.where(allowed, impurity, np.inf).argmin())
         if allowed[at] and impurity[at] < best - _ROUNDING:
             best, found = impurity[at], (column, float(values[at]))
-    return found
+    return *found, tried
 
 
 def _fisher_p(both: pd.Series, one: pd.Series, other: pd.Series) -> float:
