@@ -269,7 +269,7 @@ def test_an_exhibit_that_is_not_drawn_anew_is_shown_just_as_when_it_was_drawn(pa
     displayed = []
     monkeypatch.setattr(board, "get_ipython", lambda: object())
     monkeypatch.setattr(board, "display", displayed.append)
-    exhibit = paper._find(name)
+    exhibit = paper.context.paper.exhibit(name)
     paper.show(name)
     files = {path: path.stat().st_mtime_ns for path in records.figure_files(paper.layout, exhibit)}
     other = Paper(paper.context, keep={"bhatti2009.fig6": "drawn"})
