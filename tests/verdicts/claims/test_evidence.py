@@ -141,6 +141,14 @@ def test_some_of_the_runs_may_be_asked_for():
     assert len(evidence_of(frame, "settings").table("sweep", "ratio", "rtt_ms", **late)) == 3
 
 
+def test_a_list_sets_the_order_of_cells_and_a_value_named_twice_is_one_cell():
+    frame = pd.concat([metrics([float(rtt_ms)], rtt_ms=rtt_ms) for rtt_ms in (40, 80, 9)])
+    table = evidence_of(frame).table("sweep", "ratio", "rtt_ms", rtt_ms=[80, 9, 80])
+    assert table.iloc[0].to_dict() == {80: 80.0, 9: 9.0}
+    assert list(table) == [80, 9]
+    assert list(evidence_of(frame).table("sweep", "ratio", "rtt_ms", rtt_ms={"from": 40})) == [40, 80]
+
+
 def test_what_was_computed_for_runs_gets_the_rows_of_tables():
     values = pd.Series([1.0, 3.0], index=pd.Index([0, 1], name="replicate"))
     assert evidence_of(FRAME, "means").of_runs(values).iloc[0, 0] == 2.0

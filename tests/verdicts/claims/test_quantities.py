@@ -46,16 +46,13 @@ def found(claim: Claim, rows: Rows = "runs", **options: Any) -> Quantities:
 def as_recorded(claim: Claim) -> pd.DataFrame:
     """A row per clause and cell, a column per world, and the mean of all."""
     single, mean = found(claim), found(claim, "means")
-    rows = []
+    tables = []
     for clause in claim.clauses:
-        of_runs, of_mean = frame(single[clause]), frame(mean[clause])
-        for i, cell in enumerate(of_runs.columns):
-            values = dict(zip(of_runs.index, of_runs.iloc[:, i], strict=True)) | {"mean": of_mean.iloc[0, i]}
-            rows.append(
-                {"claim": claim.id, "clause": clause, "cell": str(cell), **{str(k): v for k, v in values.items()}}
-            )
+        table = pd.concat([frame(single[clause]), frame(mean[clause]).iloc[[0]].set_axis(["mean"])])
+        table = table.T.rename(columns=str).assign(claim=claim.id, clause=clause, cell=list(map(str, table.columns)))
+        tables.append(table)
     columns = ["claim", "clause", "cell", *map(str, range(len(WORLDS))), "mean"]
-    return pd.DataFrame(rows).reindex(columns=columns)
+    return pd.concat(tables, ignore_index=True).reindex(columns=columns)
 
 
 @cache

@@ -118,10 +118,8 @@ class Evidence:
         """As `table`, but always with a row per replicate."""
         self.count_runs(experiment)
         table = self.measured.of_flow(experiment, metric, flow)
-        places, kept = (
-            {name: table.columns.get_level_values(name) for name in table.columns.names},
-            np.arange(table.shape[1]),
-        )
+        places = {name: table.columns.get_level_values(name) for name in table.columns.names}
+        kept = np.arange(table.shape[1])  # positions of the selected cells
         for name, which in where.items():
             if name in places:
                 values = places[name][kept]
@@ -131,11 +129,8 @@ class Evidence:
         if not len(kept):
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
-        columns = (
-            places[by][kept]
-            if isinstance(by, str)
-            else pd.MultiIndex.from_arrays([places[n][kept] for n in by], names=by)
-        )
+        of = [places[name][kept] for name in ([by] if isinstance(by, str) else by)]
+        columns = of[0] if isinstance(by, str) else pd.MultiIndex.from_arrays(of)
         found = pd.DataFrame(table.to_numpy()[:, kept], table.index, columns)
         return found[found.index < self.config.experiments[experiment].runs.value] if self.kept_only else found
 
@@ -150,7 +145,7 @@ def _listed(which: Any, name: str, values: np.ndarray) -> list:
         for value in which:
             if value not in values:
                 raise InputError(f"{name}={value}: no run has it")
-        return which
+        return list(dict.fromkeys(which))
     if not isinstance(which, dict):
         return [which] if which in values else []
     if "but" in which:
