@@ -118,19 +118,21 @@ class Evidence:
         """As `table`, but always with a row per replicate."""
         self.count_runs(experiment)
         table = self.measured.of_flow(experiment, metric, flow)
-        places = {name: table.columns.get_level_values(name) for name in table.columns.names}
-        kept = np.arange(table.shape[1])  # positions of the selected cells
+        index, kept = table.columns, np.arange(table.shape[1])  # kept: positions of the selected cells
+        places = dict(zip(index.names, zip(index.levels, index.codes, strict=True), strict=True))
         for name, which in where.items():
             if name in places:
-                values = places[name][kept]
-                rank = pd.Index(_listed(which, name, values.unique())).get_indexer(values)
+                values, codes = places[name][0], places[name][1][kept]
+                ranks = {value: rank for rank, value in enumerate(_listed(which, name, values[np.unique(codes)]))}
+                rank = np.array([ranks.get(value, -1) for value in values])[codes]
                 order = np.argsort(rank, kind="stable") if isinstance(which, list) else np.arange(len(kept))
                 kept = kept[order[rank[order] >= 0]]
         if not len(kept):
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
-        of = [places[name][kept] for name in ([by] if isinstance(by, str) else by)]
-        columns = of[0] if isinstance(by, str) else pd.MultiIndex.from_arrays(of)
+        names = [by] if isinstance(by, str) else list(by)
+        levels, codes = [places[name][0] for name in names], [places[name][1][kept] for name in names]
+        columns = levels[0][codes[0]] if isinstance(by, str) else pd.MultiIndex(levels, codes, names=names)
         found = pd.DataFrame(table.to_numpy()[:, kept], table.index, columns)
         return found[found.index < self.config.experiments[experiment].runs.value] if self.kept_only else found
 
@@ -139,7 +141,7 @@ class Evidence:
         return f"data/claims/{self.claim.paper}.yaml: {self.claim.id}"
 
 
-def _listed(which: Any, name: str, values: np.ndarray) -> list:
+def _listed(which: Any, name: str, values: pd.Index) -> list:
     """The values of a grid variable that ``where`` selects. Raises InputError for a listed value that no run has."""
     if isinstance(which, list):
         for value in which:

@@ -38,13 +38,14 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(judging.least_share * len(held))))
-    column, threshold, tried = _purest(coded, held.to_numpy() > 0, least)
+    holds = held.to_numpy() > 0
+    column, threshold, tried = _purest(coded, holds, least)
     if not column:
         return None
-    is_above = coded[column] > threshold
-    if _fisher_p(is_above & (held > 0), is_above, held > 0) * tried > judging.chance:
+    is_above = coded[column].to_numpy() > threshold
+    if _fisher_p(is_above, holds) * tried > judging.chance:
         return None
-    shares = held[is_above].mean(), held[~is_above].mean()
+    shares = float(holds[is_above].mean()), float(holds[~is_above].mean())
     name, _, choice = column.partition("\t")
     return Split(name, choice or threshold, *shares, is_choice=bool(choice))
 
@@ -71,12 +72,12 @@ def _purest(coded: pd.DataFrame, held: np.ndarray, least: int) -> tuple[str, flo
     return *found, tried
 
 
-def _fisher_p(both: pd.Series, one: pd.Series, other: pd.Series) -> float:
+def _fisher_p(one: np.ndarray, other: np.ndarray) -> float:
     """P-value of Fisher's exact test, two-sided: the probability of a table of two conditions that is at most as likely."""
-    n, n_one, n_other = len(both), int(one.sum()), int(other.sum())
+    n, n_one, n_other, n_both = len(one), *(int(x.sum()) for x in (one, other, one & other))
     possible = range(max(0, n_one + n_other - n), min(n_one, n_other) + 1)
     ways = {k: comb(n_other, k) * comb(n - n_other, n_one - k) for k in possible}
-    return sum(way for way in ways.values() if way <= ways[int(both.sum())]) / comb(n, n_one)
+    return sum(way for way in ways.values() if way <= ways[n_both]) / comb(n, n_one)
 
 
 def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
@@ -87,7 +88,9 @@ def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
     """
     columns, orders = {}, {}
     for name in drawn:
-        numbers = pd.to_numeric(drawn[name], errors="coerce").to_numpy(dtype=float)
+        column = drawn[name]
+        numbers = column if column.dtype.kind in "iuf" else pd.to_numeric(column, errors="coerce")
+        numbers = numbers.to_numpy(dtype=float)
         finite = numbers[np.isfinite(numbers)]
         if len(finite) == len(numbers):
             columns[name] = numbers

@@ -67,7 +67,7 @@ class Members(Measured):
         rows = self._rows.get((experiment, metric), self._own.iloc[:0])
         points = grid_points(self.config.experiments[experiment])
         numbers = {point_text(point): number for number, point in enumerate(points)}
-        point, flow = rows["point"].astype(str).map(numbers).to_numpy(dtype=int), rows["flow"].to_numpy(dtype=int)
+        point, flow = rows["point"].map(numbers).to_numpy(dtype=int), rows["flow"].to_numpy(dtype=int)
         n_flows = flow.max(initial=0) + 1
         places, cells = np.unique(point * n_flows + flow, return_inverse=True)
         about = pd.DataFrame(points).iloc[places // n_flows].reset_index(drop=True).assign(flow=places % n_flows)
