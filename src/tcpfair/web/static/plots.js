@@ -390,6 +390,7 @@ tcpfair.plots = (() => {
       const parts = [svgText(left, 14, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}: ${of.map(({ side, lines }) => nameOf(side) + lines.map(({ label }) => label).join(", ")).join("; ")}${of.length > 1 ? " (B dashed)" : ""}`),
         words(width - 16, height - 4, `${panel.plane ? "" : "time, s; "}run ${sides.map(({ result }) => result.digest?.slice(0, 16) ?? "").join(" and ")}`, { "text-anchor": "end" })];
       if (plot) {
+        plot.batch(() => {}); // sets the scales of a new plot now, not in a later task
         const { min: y0, max: y1 } = plot.scales.y;
         const x = (tS) => left + ((tS - x0) / (x1 - x0)) * (width - left - 16);
         const y = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - bottom - top);
