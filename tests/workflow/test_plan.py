@@ -506,6 +506,22 @@ def test_an_output_that_is_damaged_is_made_again_and_no_other(finished, name, da
     assert finish(make_plan(finished)).is_up_to_date()
 
 
+def test_unchanged_files_are_not_hashed_again_and_an_altered_one_is_found_by_its_change_time(finished, monkeypatch):
+    monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", -1.0)
+    first = make_plan(finished)
+    assert first.is_up_to_date()
+    first.prepare()  # saves the hashes
+    hashed = []
+    monkeypatch.setattr("tcpfair.workflow.plan.file_hash", lambda path: hashed.append(path) or file_hash(path))
+    assert make_plan(finished).is_up_to_date() and hashed == []
+    step = next(step for step in first.steps if step.name == FIG8)
+    file = max((path for path in step.folder.rglob("*.*") if path != step.target), key=lambda path: path.stat().st_size)
+    before, content = file.stat(), file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert todo(make_plan(finished)) == {FIG8: {"missing"}} and hashed == [file]
+
+
 def test_an_exhibit_that_failed_is_drawn_again_with_what_was_made_from_it(finished):
     plan = make_plan(finished)
     (step,) = (step for step in plan.steps if step.name == FIG8)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -137,18 +137,22 @@ def _hashes(folder: Path) -> Mapping[str, str] | None:
 # --- Existing outputs ---------------------------------------------------------------------------------------------
 
 
-def is_intact(folder: Path) -> bool:
-    """Whether an output is complete and all its files are unchanged."""
+def _hash_of(_name: str, path: Path) -> str:
+    return file_hash(path)
+
+
+def is_intact(folder: Path, hash_of: Callable[[str, Path], str] = _hash_of) -> bool:
+    """Whether an output is complete and all its files are unchanged; ``hash_of`` gives the SHA-256 of a file."""
     hashes = _hashes(folder)
     try:
-        return hashes is not None and all(file_hash(folder / name) == sha for name, sha in hashes.items())
+        return hashes is not None and all(hash_of(name, folder / name) == sha for name, sha in hashes.items())
     except OSError:
         return False
 
 
-def changed(folder: Path, parts: Parts) -> list[str]:
-    """Why an output must be built: the parts in which it differs from the last one, or ``missing``; empty if it is intact."""
-    if is_intact(folder):
+def changed(folder: Path, parts: Parts, hash_of: Callable[[str, Path], str] = _hash_of) -> list[str]:
+    """Why an output must be built: the parts in which it differs from the last one, or ``missing``; empty if `is_intact`."""
+    if is_intact(folder, hash_of):
         return []
     for other in _others(folder):
         with suppress(OSError, ValueError, TypeError):

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from tcpfair.files import checksums
 from tcpfair.files.digests import SHORT
 from tcpfair.files.files import discard_scratch, is_editors
 from tcpfair.files.layout import PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.files.manifest import file_hash
 from tcpfair.files.remembered import Remembered
 from tcpfair.papers import recordings
 from tcpfair.papers.expand import plain_values
@@ -472,7 +473,11 @@ class Plan:
 
     def reasons(self, step: Step) -> list[str]:
         """Why a step must run: the parts that changed, ``missing``, or ``failed``; empty if its output is up to date."""
-        found = outputs.changed(step.folder, step.parts)
+
+        def hash_of(name: str, path: Path) -> str:  # most files have not changed since the last start
+            return self._remembered.of_file(f"{step.name}: {name}", path, partial(file_hash, path))
+
+        found = outputs.changed(step.folder, step.parts, hash_of)
         if not found and step.kind in ("draw", "notebook"):  # the notebook of recordings draws its exhibits itself
             drawn = (step.folder / "exhibits").rglob("*.json")
             if any(record.read(path).status == "failed" for path in drawn):
