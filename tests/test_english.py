@@ -111,8 +111,16 @@ def test_no_idiom_is_left_in_notebooks_and_texts_that_are_data(path):
 def test_no_idiom_is_left_in_comments(room):
     folder = ROOT / "src" / "tcpfair" / room
     paths = sorted([*folder.rglob("*.py"), *folder.glob("static/*.js")])
-    found = {path.name: [each for each in idioms(remarks(path)) if each.lower() not in LITERAL] for path in paths}
-    assert {name: each for name, each in found.items() if each} == {}
+    found = {path: {each for each in idioms(remarks(path)) if each.lower() not in LITERAL} for path in paths}
+    where = [
+        f"{path.relative_to(ROOT)}:{number}: {each!r}; IDIOMS in tests/test_english.py lists what is refused"
+        for path, named in found.items()
+        for each in sorted(named)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if each.split()[0] in line
+    ]
+    is_clean = not any(found.values())
+    assert is_clean, "\n".join(where)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def numbers(text: str) -> dict[str, float]:
 @cache
 def read(name: str) -> dict[str, list[Step]]:
     """The cases of one algorithm."""
-    with (FOLDER / f"{name}.csv").open(newline="") as rows:
+    path = FOLDER / f"{name}.csv"
+    assert path.is_file(), f"{path} is missing; CONTRIBUTING.md, Adding a congestion-control algorithm, describes it"
+    with path.open(newline="") as rows:
         groups = itertools.groupby(csv.DictReader(rows), key=lambda row: row["case"])
         cases = [(case, list(group)) for case, group in groups]
     assert len(dict(cases)) == len(cases), f"{name}.csv: the rows of a case must follow each other"
@@ -102,7 +104,8 @@ def taken(name: str, steps: list[Step], *, plain: bool = False, **params: float)
         for variable, value in step.inputs.items():
             into = p if variable.startswith("p.") else flow
             variable = variable.removeprefix("p.")
-            assert not np.isnan(into[variable]), f"{name}: {variable} is not declared"
+            declared = variable in into.dtype.names and not np.isnan(into[variable])
+            assert declared, f"{FOLDER / name}.csv: {variable} is not declared in STATE or PARAMS"
             into[variable] = value
         expected = dict(zip(flow.dtype.names, flow.item(), strict=True)) | step.expect
         if step.action != "set" and plain:
@@ -123,7 +126,12 @@ def wrong(name: str, case: str, **params: float) -> dict[str, tuple[float, float
 
 @every_algorithm
 def test_vectors(name):
-    assert {case: off for case in read(name) if (off := wrong(name, case))} == {}
+    off = [
+        f"case {case!r}: {variable} is {found:.12g}, the file has {expected:.12g}"
+        for case in read(name)
+        for variable, (found, expected) in wrong(name, case).items()
+    ]
+    assert not off, f"{FOLDER / name}.csv: {'; '.join(off)}"
 
 
 @pytest.mark.parametrize("name, case", [pytest.param(*named, id=": ".join(named)) for named in NAMED])
@@ -152,13 +160,15 @@ def test_every_step_is_well_formed_and_names_its_source(name):
 @every_algorithm
 def test_vectors_notice_a_changed_parameter(name):
     changed = {
-        param.name: 1.0 - param.default if param.unit in ("0 or 1", "0 to 2") else 2.0 * param.default
+        param.name: 1.0 - param.default if param.unit in ("0 or 1", "0 to 2") else 2.0 * param.default or 1.0
         for param in algorithm(name).params
     }
     unnoticed = [
         param for param, value in changed.items() if not any(wrong(name, case, **{param: value}) for case in read(name))
     ]
-    assert unnoticed == [], f"{FOLDER / name}.csv: no row depends on these parameters"
+    assert unnoticed == [], (
+        f"{FOLDER / name}.csv: no row notices another default of these; rows that set p.NAME do not count"
+    )
 
 
 def branches(module) -> set[tuple[int, int, bool]]:

@@ -109,9 +109,20 @@ def test_flows_come_from_flow(flows):
         simulate(*flows)
 
 
-def test_an_unknown_algorithm_is_refused_in_a_line():
-    with pytest.raises(InputError, match=r"^cc: unknown protocol 'cubicc'[^\n]*$"):
-        simulate(flow("cubicc", rtt_ms=40))
+@pytest.mark.parametrize(
+    ("cc", "settings", "expected"),
+    [
+        ("cubicc", {}, r"^flow: algorithm 'cubicc' is unknown; did you mean 'cubic'\? known are [^\n]*$"),
+        ("cubic", {"beta": 0.8}, r"^flow: beta is a parameter of cubic: write params=\{'beta': 0\.8\}$"),
+        ("cubic", {"rwnd_pkt": 9}, r"^flow: field 'rwnd_pkt' is unknown; did you mean 'rwnd_pkts'\? [^\n]*$"),
+    ],
+)
+def test_an_unknown_algorithm_or_field_is_refused_in_a_line(cc, settings, expected):
+    with pytest.raises(InputError, match=expected):
+        flow(cc, rtt_ms=40, **settings)
+
+
+def test_an_rtt_must_be_a_number_above_zero():
     for rtt_ms in ("20", 0, -1, float("nan"), True):
         with pytest.raises(InputError, match="^flow: it needs the name of an algorithm, and an rtt_ms above 0"):
             flow("cubic", rtt_ms=rtt_ms)

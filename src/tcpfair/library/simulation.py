@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tcpfair.cc.registry import algorithm, algorithms
 from tcpfair.engine.dumbbell import DumbbellResult
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, check_known
 from tcpfair.library import digest
 from tcpfair.library.own import located
 from tcpfair.library.workers import Job, run_all
@@ -64,8 +65,8 @@ def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str
     ``start_s``, ``params`` of the algorithm or ``rwnd_pkts``.
 
     ``cc`` names a file of `tcpfair.cc`, or your own algorithm that implements the contract of `tcpfair.cc.api`: the
-    path of its file (``"my_cc.py"``) or a module that can be imported. Raises InputError for a file that does not
-    exist.
+    path of its file (``"my_cc.py"``) or a module that can be imported. Raises InputError for an unknown algorithm or
+    field and for a file that does not exist.
 
     >>> flow("cubic", rtt_ms=20, start_s=5)
     {'protocol': 'cubic, 20 ms', 'cc': 'cubic', 'rtt_s': 0.02, 'start_s': 5}
@@ -75,6 +76,11 @@ def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str
         raise InputError(f"flow: it needs the name of an algorithm, and an rtt_ms above 0 (got {cc!r}, {rtt_ms!r})")
     path = located(cc)
     name = Path(path).stem if path else cc
+    if not path:
+        check_known("flow: algorithm", [cc], algorithms())
+        for given in settings.keys() & {param.name for param in algorithm(cc).params}:
+            raise InputError(f"flow: {given} is a parameter of {cc}: write params={{{given!r}: {settings[given]!r}}}")
+    check_known("flow: field", settings, Flow.model_fields)
     return {"protocol": f"{name}, {rtt_ms:g} ms", "cc": path or cc, "rtt_s": rtt_ms / MS_PER_S, **settings}
 
 

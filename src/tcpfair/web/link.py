@@ -106,7 +106,7 @@ def link(obj: bytes, entry: str) -> bytes:
     wanted = imports(parts.pop(_IMPORT, leb128(0)))
     others = [f"{module}.{name}" for kind, module, name in wanted if (kind, name) not in _DEFINED_BY_LINKER]
     if others:
-        raise ValueError(f"the module needs {', '.join(others)} from outside")
+        raise ValueError(f"the page has no {', '.join(others)}; algorithms compute powers by tcpfair.cc.exactmath")
     if _ELEMENT in parts:
         raise ValueError("the module calls through a table")
     data_end = _data_end(parts[_DATA]) if _DATA in parts else 0

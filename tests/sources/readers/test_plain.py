@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.sources.readers import plain
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import plain, read_any
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -232,3 +233,17 @@ def test_more_readings_than_memory_are_refused(refused, monkeypatch):
     monkeypatch.setattr(plain.readings, "MAX_READINGS", 10)
     for path in (LONG, PARQUET):
         assert "10" in refused(path)
+
+
+def test_two_tables_without_a_wall_clock_do_not_state_their_starts_to_each_other(tmp_path):
+    """Each counts from a zero of its own, so only the user can state how they overlap."""
+    for name, start_s in (("a", 1.0), ("b", 8.0)):
+        rows = "".join(f"{start_s + k},{1000 * (k + 1)}\n" for k in range(30))
+        (tmp_path / f"{name}.csv").write_text(f"time,total_bytes\n{rows}")
+    with pytest.raises(
+        InputError, match=r"a\.csv: a\.csv#flow1: when it started is not recorded; give flows: start_s in "
+    ):
+        read_any(tmp_path)
+    starts = [{"flow": "a.csv#flow1", "start_s": 0}, {"flow": "b.csv#flow1", "start_s": 7}]
+    (tmp_path / "trace.yaml").write_text(yaml.safe_dump({"flows": starts}))
+    assert list(read_any(tmp_path).flows["start_s"]) == [0.0, 7.0]

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers import FILES
 from tcpfair.sources.readers.sidecar import load_sidecar
 from tcpfair.sources.readers.text import read_bytes
 from tests.sources.readers import (
@@ -82,6 +83,14 @@ OTHERS = {
     "tshark": ["t,sport\n1,2\n"],
 }
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text())
+
+
+def test_every_reader_has_a_valid_text_its_refusals_and_similar_texts():
+    """Captures are binary; patterns recognise any text that has one."""
+    names = {reader.__name__.rpartition(".")[2] for reader in FILES}
+    assert {base.split()[0] for base in BASES} == names - {"pcap"}
+    assert {base.split()[0] for base in REFUSED} - {"trace.yaml"} == names - {"pcap"}
+    assert set(OTHERS) == names - {"patterns"}
 
 
 def reader_of(name):

@@ -132,7 +132,8 @@ def read(path: Path, said: Sidecar) -> Observed:
         first_s = min(flow.start_s for flow in many)
         many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
         remarks.append(f"{table.time.name}: no wall clock; offsets between flows are those of the column")
-    return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
+    has_own_zero = clocks == {True}
+    return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)), has_own_zero=has_own_zero)
 
 
 # ---------------------------------------------------------------- from the file to one long table
