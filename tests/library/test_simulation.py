@@ -24,6 +24,7 @@ from tcpfair.workflow.again import hash_of
 ROOT = repository_root()
 
 PNG = b"\x89PNG"
+FLOW = flow("reno", rtt_ms=40)
 DOCUMENTED = ("tcpfair", "tcpfair.library.simulation", "tcpfair.metrics.ruler")
 
 
@@ -293,3 +294,41 @@ def test_losses_that_were_not_recorded_are_not_none():
     settings = {"rate_mbps": 10, "duration_s": 5}
     assert simulate(flow("reno", rtt_ms=20), **settings).losses > 0
     assert np.isnan(simulate(flow("reno", rtt_ms=20), record=["samples"], **settings).losses)
+
+
+def test_settings_are_taken_when_simulate_is_called():
+    """A later change of a flow or of a list has no effect; an array without axes is a value."""
+    one, seeds = flow("reno", rtt_ms=40), [1, 2]
+    run = simulate(one, rate_mbps=np.asarray(5.0), duration_s=2, seed=seeds)
+    one["rtt_s"] = 1.0
+    seeds.append(3)
+    again = run.but()
+    assert run.shape == again.shape == (2,)
+    assert again.members[0].scenario == run.members[0].scenario
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda run: simulate(FLOW, rate_mbps=[1, 2], capacity_bps=5e6), "capacity_bps: give rate_mbps instead"),
+        (lambda run: run.but(capacity_bps=1e6), "capacity_bps: give rate_mbps instead"),
+        (lambda run: simulate(FLOW, cores="2"), "cores: must be a whole number above 0"),
+        (lambda run: compare([run]), "it needs single runs of `simulate`, each under its name"),
+        (lambda run: simulate(flow("reno", rtt_ms=40, access_queue_pkts=np.inf)), "flows.0.access_queue_pkts: Input"),
+        (lambda run: simulate({**FLOW, "foo": 1}), r"flows\.0\.foo: Extra inputs are not permitted \(got 1\)$"),
+    ],
+)
+def test_what_would_have_no_effect_or_fail_later_is_refused(call, expected):
+    with pytest.raises(InputError, match=expected):
+        call(simulate(FLOW, rate_mbps=5, duration_s=2))
+
+
+def test_a_run_shorter_than_an_interval_has_an_empty_table():
+    assert len(simulate(FLOW, rate_mbps=5, duration_s=0.5).to_pandas()) == 0
+
+
+def test_a_label_outside_the_basic_plane_survives_the_file(tmp_path):
+    run = simulate(flow("reno", rtt_ms=40, protocol="\U0001f600"), rate_mbps=5, duration_s=2)
+    path = tmp_path / "run.json"
+    path.write_text(run.to_json(), encoding="utf-8")
+    assert digest.digest_of_file(path) == run.digest

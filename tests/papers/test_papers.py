@@ -165,6 +165,9 @@ def test_smoke_runs_are_short_and_keep_the_order_of_starts():
             r"perturb.order: must be listed or shuffle \(got 'reversed'\)",
         ),
         ("experiments/one/perturb/seeds", stated("bhatti2010"), "perturb.seeds: must be one of the pape"),
+        ("experiments/one/perturb/rtt_rel", stated(None), r"perturb.rtt_rel: must be a number \(got None\)"),
+        ("experiments/one/flows/0/start_s", stated("abc"), r"flows\[0\].start_s: must be a number \(got 'abc'\)"),
+        ("experiments/one/flows", [], "flows: needs at least one flow"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, words):

@@ -133,6 +133,12 @@ MISTAKES = {
         "base", "settings", "buffer_pkts", "=buffer"
     ),
     "x.yaml: grid.rtt_ms: must be a list of different values": at("grid", "rtt_ms", [20, 20]),
+    "x.yaml: grid.rtt_ms: must be a list of different values \\(got \\[20, 20.0\\]\\)": at(
+        "grid", "rtt_ms", [20, 20.0]
+    ),
+    "x.yaml: grid: needs an axis; give its values": at("grid", {}),
+    "x.yaml: perturb.rtt_rel: must be a number \\(got 'abc'\\)": at("perturb", {"rtt_rel": "abc"}),
+    "x.yaml: base.flows\\[0\\].start_s: must be a number \\(got 'abc'\\)": at("base", "flows", 0, "start_s", "abc"),
     "x.yaml: grid.protocol: must be a list of different values": at("grid", "protocol", []),
     "x.yaml: axis 'a b': must be letters, digits and _": at("grid", "a b", [1]),
     "x.yaml: axis 'refused': must be letters, digits and _, and none of run, key": at("grid", "refused", [1]),

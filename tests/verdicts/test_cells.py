@@ -89,3 +89,10 @@ def test_wrong_rules_are_named(tmp_path, change, hint):
     )
     with pytest.raises(InputError, match=f"cells.yaml.*{re.escape(hint)}"):
         cells(bundled.CONFIGS["ogura"], layout)
+
+
+@pytest.mark.parametrize("lost", [None, ["ratio"], "ratio"])
+def test_an_exhibit_that_lost_its_rules_is_named(tmp_path, lost):
+    layout = bundled.with_rules(tmp_path, lambda rules: rules.update(fig8=lost))
+    with pytest.raises(InputError, match=r"cells\.yaml.*fig8: must have series, of and metrics with their rules"):
+        cells(bundled.CONFIGS["ogura"], layout)

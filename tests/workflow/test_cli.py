@@ -103,6 +103,12 @@ def test_bits_are_compared_before_a_build_whose_plan_follows_from_that(root, mon
     assert complaint(capsys, command) == "error: the plan is made again"
 
 
+@pytest.mark.parametrize("exhibit", ["ogura.fig8,ogura.table1", ""])
+def test_a_figure_is_one_exhibit(root, capsys, exhibit):
+    expected = f"error: figure: {exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4"
+    assert complaint(capsys, ["figure", exhibit]) == expected
+
+
 def test_a_dry_run_lists_what_is_to_do_and_does_nothing(root, capsys):
     before = sorted(root.rglob("*"))
     assert main(["build", "--dry-run"]) == 0

@@ -203,6 +203,21 @@ def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout
         run(layout, opened(layout, given))
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"window_s": [25, 30]}, r"rtt.yaml: no sample of \S+ s ends within the measured part of \S+ s"),
+        ({"grid": {"protocol": ["reno"], "jfi_mean": [20, 40]}}, "axis 'jfi_mean': is the name of a metric; rename it"),
+    ],
+)
+def test_what_no_table_could_show_is_refused_before_the_runs(layout, change, expected):
+    given = values(**change)
+    if "grid" in change:
+        given = yaml.safe_load(yaml.safe_dump(given).replace("=rtt_ms", "=jfi_mean"))
+    with pytest.raises(InputError, match=expected):
+        run(layout, opened(layout, given))
+
+
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     study = opened(layout)
     row = studies.of_run.row

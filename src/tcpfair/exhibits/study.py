@@ -109,7 +109,7 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> pd.DataFrame:
         if len(groups) <= _MOST_BANDS:
             ax.fill_between(places, points["low"], points["high"], color=look["color"], alpha=0.15, lw=0)
     found = pd.concat(tables, ignore_index=True)
-    if is_log:
+    if is_log and found["median"].notna().any():
         ax.set_xscale("log")
         near = found["x"].max() < 100 * found["x"].min()
         style.label_decades(ax.xaxis, (1, 2, 5) if near else (1,))

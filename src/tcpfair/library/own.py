@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import keyword
 import os
 import pickle
 import re
@@ -47,12 +48,13 @@ def located(cc_name: str) -> str:
 
     Raises InputError for a file that is missing or has an invalid name. The engine reports any other name.
     """
-    path = Path(cc_name).resolve() if cc_name.endswith(".py") else _file_of_module(cc_name)
+    path = Path(os.path.realpath(cc_name)) if cc_name.endswith(".py") else _file_of_module(cc_name)
     if path is None or cc_name in cc.names():
         return ""
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the file of an algorithm, or one of {', '.join(cc.names())}")
-    if not path.stem.isidentifier() or path.stem in shipped_names():
+    is_name = path.stem.isidentifier() and not keyword.iskeyword(path.stem)
+    if not is_name or path.stem in shipped_names():
         raise InputError(f"{path}: rename the file: its name must be a Python name that tcpfair.cc does not have")
     return str(path)
 

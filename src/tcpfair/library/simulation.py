@@ -107,6 +107,11 @@ def simulate(
     >>> simulate(flow("reno", rtt_ms=40), rate_mbps=[5, 10], duration_s=10).goodput_mbps.round(1).tolist()
     [[4.8], [9.6]]
     """
+    if "capacity_bps" in settings and not any(isinstance(each, Scenario) for each in flows):
+        stated = settings["capacity_bps"]  # `Run.but` of a Scenario gives both
+        if not _is_positive(stated) or np.ndim(rate_mbps) or stated / BPS_PER_MBPS != rate_mbps:
+            raise InputError("simulate: capacity_bps: give rate_mbps instead")
+    flows = tuple(dict(each) if isinstance(each, Mapping) else each for each in flows)  # later changes have no effect
     given = {"rate_mbps": rate_mbps, "buffer_bdp": buffer_bdp, "buffer_pkts": buffer_pkts, "duration_s": duration_s}
     if len(flows) == 1 and isinstance(flows[0], Scenario):
         if settings or given != {"rate_mbps": 100, "buffer_bdp": None, "buffer_pkts": None, "duration_s": 60}:
@@ -115,6 +120,13 @@ def simulate(
         given["rate_mbps"] = flows[0].capacity_bps / BPS_PER_MBPS
         flows = tuple(each.model_dump() for each in flows[0].flows)
     given = {**given, **settings, "seed": seed}
+    for name, value in given.items():
+        if isinstance(value, list):
+            given[name] = list(value)
+        elif isinstance(value, np.ndarray) and value.ndim == 0:
+            given[name] = value.item()
+    if cores is not None and (not isinstance(cores, int) or cores < 1):
+        raise InputError(f"simulate: cores: must be a whole number above 0 (got {cores!r})")
     axes = {n: list(v) for n, v in given.items() if isinstance(v, list | range | np.ndarray) and n not in _LISTS}
     if empty := [name for name, values in axes.items() if not values]:
         raise InputError(f"simulate: {empty[0]}: an empty list; give a value or several")
@@ -132,9 +144,10 @@ def compare(runs: Mapping[str, Run]) -> Run:
     >>> compare({"1 BDP": r, "a tenth": r.but(buffer_bdp=0.1)}).jfi.round(2).tolist()
     [0.97, 0.78]
     """
-    if not runs or not all(isinstance(run, Run) and len(run.members) == 1 for run in runs.values()):
+    own = list(runs.values()) if isinstance(runs, Mapping) else []
+    if not own or not all(isinstance(run, Run) and len(run.members) == 1 for run in own):
         raise InputError("compare: it needs single runs of `simulate`, each under its name")
-    return Run({"run": list(runs)}, tuple(run.members[0] for run in runs.values()), (), {}, None, None)
+    return Run({"run": list(runs)}, tuple(run.members[0] for run in own), (), {}, None, None)
 
 
 def _is_positive(value: Any) -> bool:
@@ -516,7 +529,8 @@ class Run:
     def to_json(self) -> str:
         """A single run as a file for the packet lab and ``./reproduce digest``."""
         one = self._single("to_json")
-        return json.dumps({"scenario": one.scenario.model_dump(mode="json", exclude_defaults=True), "seed": one.seed})
+        values = one.scenario.model_dump(mode="json", exclude_defaults=True)
+        return json.dumps({"scenario": values, "seed": one.seed}, ensure_ascii=False)
 
     def summary(self) -> pd.DataFrame:
         """A row for each run and flow: mean goodput and window, losses, its measures by each reference; and J of the run."""
@@ -586,7 +600,7 @@ class Run:
             for n, each in enumerate(one.scenario.flows):
                 about = {**dict(zip(self.axes, point, strict=True)), "flow": n + 1, "cc": each.cc}
                 columns = {**about, "rtt_ms": each.rtt_s * MS_PER_S, **rows(one, n)}
-                length = max(np.size(value) for value in columns.values())
+                length = next((len(value) for value in columns.values() if np.ndim(value)), 1)
                 frames.append(pd.DataFrame({name: np.broadcast_to(value, length) for name, value in columns.items()}))
         return pd.concat(frames, ignore_index=True)
 

@@ -121,6 +121,11 @@ def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) ->
     return {name: _plain(setting, point, f"{where}.{name}") for name, setting in settings.items()}
 
 
+def _check_number(where: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{where}: must be a number (got {value!r})")
+
+
 def _check_positive(where: str, value: Any) -> None:
     if not isinstance(value, (int, float)) or value <= 0:
         raise InputError(f"{where}: must be a number above 0 (got {value!r})")
@@ -149,9 +154,16 @@ def scenario_at(
         _check_positive(f"{where}.settings.{name}", settings.get(name))
     rng = _generator(seed)
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
+    for name in ("rtt_rel", "start_s", "access_rel"):
+        _check_number(f"{where}.perturb.{name}", jolt.get(name, 0))
+    if not experiment.flows:
+        raise InputError(f"{where}.flows: needs at least one flow")
     flows, nominal_rtts_s = [], []
     own = {**experiment.flow, "protocol": "=protocol"}
     resolved = [_flow(paper, {**own, **flow}, point, where) for flow in experiment.flows]
+    for number, (values, _) in enumerate(resolved):
+        for name in ("start_s", "access_bps"):
+            _check_number(f"{where}.flows[{number}].{name}", values.get(name, 0.0))
     starts_s = [values.get("start_s", 0.0) for values, _ in resolved]
     for (values, nominal_rtt_s), place in zip(resolved, places, strict=True):
         if "initial_ssthresh_bdp" in values:

@@ -51,7 +51,9 @@ class Flow(Frozen):
     stop_s: Positive = math.inf
     size_pkts: OneOrMore = math.inf
     access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
-    access_queue_pkts: OneOrMore = Field(default=1000, description="packets the sender's interface queue holds")
+    access_queue_pkts: OneOrMore = Field(
+        default=1000, le=2**53, description="packets the sender's interface queue holds"
+    )
     access_jitter_s: NonNegative = Field(default=0.0, description="hosts' own delay, uniform in [0, access_jitter_s)")
     rwnd_pkts: OneOrMore = Field(default=math.inf, description="receiver window")
     iw_pkts: OneOrMore = 10
@@ -187,13 +189,15 @@ def defaults_digest() -> str:
 def one_line(error: ValidationError, where: str) -> InputError:
     """A message of a pydantic error as one line: file, field, valid values. Of several: an unknown field, else the first."""
     found = error.errors()
+    # a list whose only item is invalid counts as too short, too
+    found = [each for each in found if each["type"] != "too_short" or len(found) == 1] or found
     first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     field = ".".join(str(part) for part in first["loc"])
     where = f"{where}: {field}" if field else where  # a rule between fields names them
     given = first.get("input")
     shown = f" (got {given!r:.80})" if isinstance(given, (str, int, float, bool)) else ""
     message = first["msg"].removeprefix("Value error, ")
-    more = f"; and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
     return InputError(f"{where}: {message}{shown}{more}")
 
 

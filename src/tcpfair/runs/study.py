@@ -112,6 +112,8 @@ class StudyFile(Strict):
     def _axes_are_named_and_used(self) -> StudyFile:
         drawn = self.latin_hypercube.axes if self.latin_hypercube else {}
         axes = [*self.grid, *drawn]
+        if not axes:
+            raise ValueError("grid: needs an axis; give its values, such as rtt_ms: [20, 80]")
         for name in axes:
             if not _AXIS.fullmatch(name) or name in FIXED_COLUMNS:
                 taken = ", ".join(FIXED_COLUMNS)
@@ -119,7 +121,7 @@ class StudyFile(Strict):
             if name in self.grid and name in drawn:
                 raise ValueError(f"latin_hypercube.axes.{name}: is an axis of the grid too")
         for name, values in self.grid.items():
-            if not values or len(set(map(repr, values))) < len(values):
+            if not values or len({(isinstance(value, bool), value) for value in values}) < len(values):
                 raise ValueError(f"grid.{name}: must be a list of different values (got {values!r})")
             for value in values:
                 if isinstance(value, float) and not math.isfinite(value):
@@ -136,6 +138,9 @@ class StudyFile(Strict):
                 raise ValueError(f"axis {name}: is not used; write ={name} where it belongs")
         for name in used - set(axes):
             raise ValueError(f"={name}: no axis of that name; axes are {', '.join(axes) or 'none'}")
+        for name in {"rtt_rel", "start_s", "access_rel"} & self.perturb.keys():
+            if not isinstance(self.perturb[name], (int, float)):
+                raise ValueError(f"perturb.{name}: must be a number (got {self.perturb[name]!r})")
         if self.window_s and not 0 <= self.window_s[0] < self.window_s[1]:
             raise ValueError(f"window_s: must be two times, the earlier first (got {list(self.window_s)})")
         for field in ("x", "lines", "panels"):

@@ -302,7 +302,9 @@ class _Shown(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_metric(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _by_metric(cls, given: Any) -> dict[str, Any]:
+        if not isinstance(given, dict):
+            raise ValueError("must have series, of and metrics with their rules")
         rules = {name: rule for name, rule in given.items() if name not in ("of", "series")}
         shared = given.get("of", {})
         series = [{**shared, **each} if isinstance(each, dict) else each for each in given.get("series", [])]

@@ -245,6 +245,8 @@ def _figure(given: argparse.Namespace) -> int:
 
     given.config = [*given.config, f"only=[{given.exhibit}]"]
     plan = _compared(_plan(given), given)
+    if len(plan.exhibits) != 1:
+        raise InputError(f"figure: {given.exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4")
     ((paper, exhibit),) = plan.exhibits
     wanted = plan.to_make("measure", paper.paper)
     if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):

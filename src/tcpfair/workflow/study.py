@@ -307,10 +307,17 @@ def _try(study: Study) -> None:
     spec = next(_possible(study, 0, study.n_runs), None)
     if spec is None:
         raise InputError(f"{study.where}: the values of every point are invalid")
-    spec = shorten(spec, _TRIAL_SAMPLES * spec.scenario.sample_s)
+    sample_s, duration_s = spec.scenario.sample_s, spec.scenario.duration_s
+    if sample_s > duration_s or (study.file.window_s and study.file.window_s[0] + sample_s > duration_s):
+        raise InputError(
+            f"{study.where}: no sample of {sample_s:g} s ends within the measured part of {duration_s:g} s"
+        )
+    spec = shorten(spec, _TRIAL_SAMPLES * sample_s)
     made = tables.gather(STUDY, study.name, [spec], [live.run(spec.scenario, spec.seed)], {"backend": "engine"})
     try:
-        of_run.row(made, study.paper, STUDY)
+        metrics = of_run.row(made, study.paper, STUDY)
+        for name in set(study.axes) & set(metrics):
+            raise InputError(f"axis {name!r}: is the name of a metric; rename it")
     except InputError as error:
         raise InputError(f"{study.where}: {error}") from None
 

@@ -247,3 +247,15 @@ def test_two_tables_without_a_wall_clock_do_not_state_their_starts_to_each_other
     starts = [{"flow": "a.csv#flow1", "start_s": 0}, {"flow": "b.csv#flow1", "start_s": 7}]
     (tmp_path / "trace.yaml").write_text(yaml.safe_dump({"flows": starts}))
     assert list(read_any(tmp_path).flows["start_s"]) == [0.0, 7.0]
+
+
+def test_a_time_of_day_without_a_date_is_a_clock_without_a_known_zero(tmp_path, read, refused):
+    times = [f"14:59:{s}.250" for s in range(50, 60)] + [f"15:00:0{s}.250" for s in range(10)]
+    rows = [f"{time};{1000 * number}" for number, time in enumerate(times, start=1)]
+    path = tmp_path / "day.csv"
+    path.write_text("\n".join(["time;total_bytes", *rows, ""]))
+    flow = read(path).flows[0]
+    assert flow.times_s[[0, -1]] == pytest.approx([14 * 3600 + 59 * 60 + 49.25, 15 * 3600 + 9.25])
+    assert flow.clock_s is None
+    path.write_text(path.read_text().replace("15:00:05.250", "15.00.05"))
+    assert "'15.00.05' in line 17 is not a time (a number, ISO 8601 or HH:MM:SS)" in refused(path)

@@ -82,6 +82,7 @@ MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
 SAME_SUM = 0.005  # effect of rounding on a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
+_TIME_OF_DAY = r"\d{1,2}:\d\d:\d\d(\.\d{1,9})?"
 
 TOO_MANY = "readings; give longer intervals, or parts"
 
@@ -581,7 +582,8 @@ def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) 
 
 
 def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame:
-    """Cells with other content than numbers: the time may be a date; other text is refused by line and column."""
+    """Cells with other content than numbers: the time may be a date, or a time of day without one, which is in seconds since
+    midnight; other text is refused by line and column."""
     for name in table.numbers:
         cells = texts[name].str.strip()
         values = pd.to_numeric(cells.str.replace(decimal, "."), errors="coerce")
@@ -592,6 +594,12 @@ def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame
             if times.notna().all():
                 texts[name] = times.astype("datetime64[ns, UTC]").astype("int64") / 1e9
                 continue
-        refuse_first(wrong, "{}: {!r} in line {} is not a number; correct it", name, cells, texts.index)
+            of_day = cells.str.fullmatch(_TIME_OF_DAY).fillna(False)
+            if of_day.all():
+                texts[name] = pd.to_timedelta(cells).dt.total_seconds()
+                continue
+            wrong = wrong & ~of_day.to_numpy(bool)
+        kind = "a time (a number, ISO 8601 or HH:MM:SS)" if name == table.time.name else "a number"
+        refuse_first(wrong, "{}: {!r} in line {} is not {}; correct it", name, cells, texts.index, kind)
         texts[name] = values.astype(np.float64)
     return texts
