@@ -53,6 +53,7 @@ def test_every_plot_is_saved_as_it_is_drawn_even_if_it_was_hidden(browser):
         root = ET.fromstring(file["text"])
         numbers = [text for node in root.iter() for text in node.attrib.values()]
         assert not any(word in text for text in numbers for word in ("NaN", "Infinity", "undefined", "var(")), key
+        assert all(node.get("fill") for node in root.iter() if node.tag.endswith("}tspan")), key
         n_paths = sum(node.tag.endswith("}path") for node in root.iter())
         assert n_paths or key == "nru", key  # whose weights come later
 

@@ -149,10 +149,11 @@ tcpfair.controls = (() => {
       const m = side.measuring;
       const measure = (name, options) => property(quantity, m, name, { key: `measure ${name}`, ...options });
       const ofAnalysis = (name, options) => property(quantity, m.analysis, name, options);
+      const fits = () => ((m.toS = Math.min(m.toS, s.duration_s)), m.fromS >= m.toS && (m.fromS = 0));
       const aSeed = (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63");
       const another = () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed());
       return [
-        field("scenario", s, "duration_s", "Duration", "s", { slider: { min: 1, max: 1000, log: true }, then: () => m.toS > s.duration_s && (m.toS = s.duration_s) }),
+        field("scenario", s, "duration_s", "Duration", "s", { slider: { min: 1, max: 1000, log: true }, then: fits }),
         field("scenario", s, "sample_s", "A sample every", "s"),
         make("div", { className: "beside" },
           property(line, side, "seed", { label: "Seed", check: aSeed }),

@@ -72,10 +72,10 @@ tcpfair.dom = (() => {
   /** Colour of flow n; null means all flows. */
   const flowColour = (n) => (n === null ? "var(--ink)" : `var(--flow-${n % COLOURS})`);
 
-  /** Text in an SVG, centred on its line. */
+  /** Text in an SVG, centred on its line: words, or parts of them. */
   function svgText(x, y, words, more = {}) {
     const node = svg("text", { x, y, "font-size": 12, "font-family": "system-ui, sans-serif", fill: "var(--ink)", "dominant-baseline": "middle", ...more });
-    node.textContent = words;
+    node.append(...[words].flat());
     return node;
   }
 

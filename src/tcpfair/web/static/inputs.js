@@ -23,7 +23,8 @@ tcpfair.inputs = (() => {
 
   /** The number that a reader has typed; NaN if it is not a number. */
   function parsed(text) {
-    const plain = text.trim().replace(/[\u202f ,]/g, "").replace("−", "-").toLowerCase();
+    const decimal = text.trim().replace(/^([^.,]*),(?!\d{3}$)(\d+)$/, "$1.$2"); // a comma before other than three digits
+    const plain = decimal.replace(/[\u202f ,]/g, "").replace("−", "-").toLowerCase();
     if (["", NONE, "inf", "infinity", "∞"].includes(plain)) return Infinity;
     return Number(plain);
   }

@@ -195,6 +195,7 @@
 
   function undo() {
     remember();
+    if (past.length < 2) return drawActs();
     past.pop();
     restore(JSON.parse(past.at(-1)));
     past[past.length - 1] = snapshot();
@@ -443,8 +444,8 @@
   function setUpSaving() {
     const which = byId("save-which");
     which.append(...tcpfair.panels.PANELS.map((panel) => make("option", { value: panel.key }, panel.title)));
-    const file = (content, type, ending) => {
-      const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `tcpfair-${ready()[0].result.digest.slice(0, 8)}-${ending}` });
+    const file = (content, type, ending, of = ready()[0]) => {
+      const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `tcpfair-${of.result.digest.slice(0, 8)}-${ending}` });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
     };
@@ -460,7 +461,7 @@
     onClick({
       "save-svg": () => file(shown(), "image/svg+xml", `${which.value}.svg`),
       "save-png": savePng,
-      "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)),
+      "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`, one)),
     });
   }
 
@@ -597,6 +598,10 @@
     }
     const seen = tcpfair.copying.viewOf(fragment());
     await tcpfair.tours.ready;
+    if (seen.tour && !tcpfair.tours.has(seen.tour)) {
+      byId("said").textContent = `The link cannot be opened: there is no tour ${seen.tour}`;
+      seen.tour = "";
+    }
     if (!found && seen.tour) tcpfair.tours.open(seen.tour, true);
     else if (found || !sides.length) {
       restore(found || [{ scenario: FIRST }]);

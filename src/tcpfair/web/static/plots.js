@@ -246,7 +246,7 @@ tcpfair.plots = (() => {
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
-          y: { range: (_, low, high) => (covered?.key === panel.key ? covered.range : cell.range) ?? panel.range(low ?? 0, high ?? 1, sides) },
+          y: { range: (_, low, high) => (covered?.key === panel.key ? covered.range : cell.range) ?? rangeWith(panel, low ?? 0, high ?? 1) },
         },
         axes: [{ ...axis, size: 30, values: (_, marks) => marks.map((mark, k) => plain(mark, 6) + (k === marks.length - 1 ? " s" : "")) }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
         series: [{}, ...cell.of.flatMap(({ side, lines }) => lines.map((line) => ({ label: line.label, ...lookOf(line, sides.indexOf(side)), points: { show: false }, spanGaps: false })))],
@@ -277,7 +277,14 @@ tcpfair.plots = (() => {
       const seen = (tS, values) => values.filter((value, k) => value !== null && !Number.isNaN(value) && tS[k] >= fromS && tS[k] <= toS);
       const known = [...of.flatMap(({ lines }) => lines.map(({ tS, y }) => seen(tS, y))), ...bands.flatMap(({ tS, low, high }) => [seen(tS, low), seen(tS, high)])].flat();
       const [low, high] = [leastOf(known), largestOf(known)];
-      return low <= high ? panel.range(low, high, sides) : null;
+      return low <= high ? rangeWith(panel, low, high) : null;
+    }
+
+    /** The range of a panel, which has all values of a recording in it. */
+    function rangeWith(panel, low, high) {
+      const [least, most] = panel.range(low, high, sides);
+      const own = recorded.filter((line) => line.panel === panel.key).map(({ y }) => 1.06 * largestOf(y.filter(Number.isFinite)));
+      return [least, Math.max(most, ...own.filter(Number.isFinite))];
     }
 
     function drawCell(panel) {
@@ -387,7 +394,8 @@ tcpfair.plots = (() => {
       const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });
       const { of, plot } = cells.get(key);
       const [x0, x1] = inSight();
-      const parts = [svgText(left, 14, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}: ${of.map(({ side, lines }) => nameOf(side) + lines.map(({ label }) => label).join(", ")).join("; ")}${of.length > 1 ? " (B dashed)" : ""}`),
+      const names = of.flatMap(({ side, lines }) => [` ${nameOf(side)}`, ...lines.map((line) => svg("tspan", { fill: lookOf(line, sides.indexOf(side)).stroke, dx: 6 }, line.label))]);
+      const parts = [svgText(left, 14, [`${panel.title}${panel.unit ? `, ${panel.unit}` : ""}:`, ...names, sides.length > 1 ? " (B dashed)" : ""]),
         words(width - 16, height - 4, `${panel.plane ? "" : "time, s; "}run ${sides.map(({ result }) => result.digest?.slice(0, 16) ?? "").join(" and ")}`, { "text-anchor": "end" })];
       if (plot) {
         plot.batch(() => {}); // sets the scales of a new plot now, not in a later task
@@ -400,7 +408,8 @@ tcpfair.plots = (() => {
           svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: "var(--soft)" }),
           ...marksOf(x0, x1).map((t) => words(x(t), height - bottom + 16, plain(t, 4), { "text-anchor": "middle" })),
           ...marksOf(y0, y1).map((v) => words(left - 6, y(v) + 4, plain(v, 4), { "text-anchor": "end" })),
-          ...of.flatMap(({ side, lines }) => lines.map((line) => drawn(line, sides.indexOf(side)))));
+          svg("clipPath", { id: "frame" }, svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top })),
+          svg("g", { "clip-path": "url(#frame)" }, of.flatMap(({ side, lines }) => lines.map((line) => drawn(line, sides.indexOf(side))))));
       } else if (of.length) parts.push(svg("g", { transform: `translate(0 ${top - 8})` }, tcpfair.plane.of(of, { width, height: height - top, spanS: [x0, x1] })));
       const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height }, svg("rect", { width: "100%", height: "100%", fill: "var(--back)" }), parts);
       return new XMLSerializer().serializeToString(whole).replace(/var\((--[\w-]+)\)/g, (_, name) => style(name));
@@ -433,13 +442,14 @@ tcpfair.plots = (() => {
 
     /** Draws the sides that have a result. Zoom and cursor are kept as far as possible. */
     function show(next) {
+      const before = String(inSight());
       sides = next;
       if (!sides.length) return;
       spanS = [0, Math.max(...sides.map((side) => side.of.scenario.duration_s))];
       if (zoom && zoom[0] >= spanS[1]) zoom = null;
       if (zoom) zoom = [zoom[0], Math.min(zoom[1], spanS[1])];
       redraw();
-      onZoom(inSight(), zoom !== null);
+      if (String(inSight()) !== before) onZoom(inSight(), zoom !== null);
     }
 
     /** The panels of these keys, in this order. */
@@ -476,6 +486,8 @@ tcpfair.plots = (() => {
       const interval = ["throughput", "jfi", "nru"].includes(key);
       return lines.map((line) => {
         const k = placeAt(line.tS, tS);
+        const stepS = line.tS[1] - line.tS[0];
+        if (tS > line.tS.at(-1) + stepS) return { flow: line.flow, label: line.label, value: null };
         return { flow: line.flow, label: line.label, value: line.y[interval && line.tS[k] < tS ? Math.min(k + 1, line.y.length - 1) : k] };
       });
     };

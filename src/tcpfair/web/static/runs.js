@@ -30,6 +30,7 @@ tcpfair.runs = (() => {
 
   /** The groups of measures of a side; without a preset, all that apply to the scenario. */
   function groupsOf(side) {
+    if (!side.run.foreground.length) return ["bottleneck"];
     if (side.preset) {
       const asked = tcpfair.presets.experimentOf(side.preset).measures || [];
       return [...new Set([...asked, "throughput", "jfi", ...(side.run.flows.length > 1 ? ["nru", "stability", "convergence"] : [])])];

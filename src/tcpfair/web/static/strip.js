@@ -29,7 +29,7 @@ tcpfair.strip = (() => {
     const rates = flows.map((_, k) => at(side, run.goodput[k], run.tS, tS));
     const queue = at(side, result.link.queue_pkts, result.t_s, tS);
     const ceiling = tcpfair.analysis.ceilingMbps(scenario);
-    const filled = Math.min(queue / Math.max(scenario.buffer_pkts, 1), 1);
+    const filled = Math.min(queue / Math.max(scenario.buffer_pkts, 1), 1) || 0;
     const when = tS === null ? `means from ${plain(side.of.measuring.fromS)} to ${plain(side.of.measuring.toS)} s` : `at ${fixed(tS, 1)} s${onItsWay ? ", being simulated" : ""}`;
     const lanes = flows.flatMap((n, k) => {
       const { protocol, rtt_s } = scenario.flows[n];

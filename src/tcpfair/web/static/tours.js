@@ -303,11 +303,13 @@ tcpfair.tours = (() => {
     go, refresh, ready,
     /** The step as an address names it, such as "cubic/2"; empty without one. */
     name: () => (place ? `${known.tours[place.tour].id}/${place.step + 1}` : ""),
+    /** Whether an address names a tour of this page. */
+    has: (name) => known.tours.some((tour) => tour.id === name.split("/")[0]),
     /** Opens the step that an address names, or the list of tours; `applies`: the page is set to it. */
     open(name, applies) {
       const [id, number] = name.split("/");
       const k = known.tours.findIndex((tour) => tour.id === id);
-      const step = Math.min(Math.max(Number(number) || 1, 1), known.tours[k]?.steps.length ?? 1) - 1;
+      const step = Math.min(Math.max(Math.trunc(number) || 1, 1), known.tours[k]?.steps.length ?? 1) - 1;
       if (k >= 0) go(k, step, applies);
       else contents();
     },
