@@ -100,8 +100,8 @@ def evaluate(
         numbers = (certainty, share, n_held, len(claim.clauses))
         claims.append((claim.id, claim.paper, judged.verdict, *numbers, cause, sentence, line, source))
         clauses += [_row(claim, clause, source) for clause in judged.clauses]
-        # without settings, the ensemble has other values than this run
-        if cause and judged.verdict not in _BY_RULE and len(settings):
+        # without settings as printed, the ensemble is missing, stale, or has other values than this run
+        if cause and judged.verdict not in _BY_RULE and (settings["hypothesis"] == AS_PRINTED).any():
             by_print = denied(claim) if claim.contradicted else {}
             unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim, by_print)))
     if any(unmet):
