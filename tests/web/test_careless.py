@@ -13,11 +13,10 @@ REST = "return !tcpfair.lab.busy() && document.body.dataset.digestA !== argument
 
 
 @needs_chromium
-def test_a_link_to_an_unknown_tour_says_so_and_shows_a_run(browser, lab):
+def test_a_link_to_an_unknown_tour_says_so_and_shows_a_run(browser):
     for name in ("nope/3", "cubic/2.5"):
-        browser.open(lab, f"#tour={name}")
-        browser.run("location.reload()")
-        browser.wait(READY)
+        browser.run("window.isOld = true; location.hash = arguments[0]; location.reload()", f"tour={name}")
+        browser.wait(f"if (window.isOld) return false; {READY}")
         assert ("no tour nope/3" in browser.run(SAID)) == name.startswith("nope")
 
 
@@ -60,3 +59,24 @@ def test_undo_of_an_edit_that_was_taken_back_changes_nothing(browser):
 )
 def test_a_comma_before_other_than_three_digits_is_a_decimal_point(text, expected):
     assert call(["dom.js", "inputs.js"], [("inputs.parsed", text)], SCHEMA) == [expected]
+
+
+@needs_chromium
+def test_what_is_no_single_recording_is_refused_in_one_line(browser):
+    browser.run(
+        """const data = new DataTransfer();
+        for (const name of ["a.json", "b.json"]) data.items.add(new File(["{}"], name));
+        document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data }));"""
+    )
+    browser.wait(f"{SAID} === 'a.json: drop one file: a scenario, a report of iperf3 or a log of ss.'")
+
+
+@needs_chromium
+def test_a_complaint_ends_with_the_value_that_it_was_about(browser):
+    complaints = "return [...document.querySelectorAll('#controls [aria-invalid=true]')].length"
+    before = browser.run(SHOWN)
+    browser.run(TYPE, "flow 1 rtt_s", "abc")
+    assert browser.run(complaints) == 1
+    browser.run(TYPE, "buffer", "100")
+    browser.wait(REST, before)
+    assert browser.run(complaints) == 0

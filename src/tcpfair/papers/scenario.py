@@ -52,7 +52,7 @@ class Flow(Frozen):
     size_pkts: OneOrMore = math.inf
     access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
     access_queue_pkts: OneOrMore = Field(
-        default=1000, le=2**53, description="packets the sender's interface queue holds"
+        default=1000, le=2**60, description="packets the sender's interface queue holds"
     )
     access_jitter_s: NonNegative = Field(default=0.0, description="hosts' own delay, uniform in [0, access_jitter_s)")
     rwnd_pkts: OneOrMore = Field(default=math.inf, description="receiver window")

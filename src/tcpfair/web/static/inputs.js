@@ -150,7 +150,10 @@ tcpfair.inputs = (() => {
       range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
     }
     function refresh() {
-      if (document.activeElement !== box) box.value = held();
+      if (document.activeElement !== box && box.value !== held()) {
+        box.value = held();
+        refuse("");
+      }
       showAround();
     }
     range?.addEventListener("input", () => refuse(take(valueAt(slider, Number(range.value)))));

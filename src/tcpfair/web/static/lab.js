@@ -459,8 +459,8 @@
       canvas.toBlob((blob) => file(blob, "image/png", `${which.value}.png`));
     };
     onClick({
-      "save-svg": () => file(shown(), "image/svg+xml", `${which.value}.svg`),
-      "save-png": savePng,
+      "save-svg": () => ready().length && file(shown(), "image/svg+xml", `${which.value}.svg`),
+      "save-png": () => ready().length && savePng(),
       "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`, one)),
     });
   }
@@ -494,9 +494,13 @@
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", async (event) => {
       event.preventDefault();
-      const [file] = event.dataTransfer.files;
-      const text = await file?.text();
-      if (file) told(() => record(file.name, tcpfair.paste.recordingOf(text)) || use(text), (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
+      const [file, ...others] = event.dataTransfer.files;
+      const text = await file?.text().catch(() => null); // a folder has none
+      const read = () => {
+        if (others.length || text === null) throw new Error("drop one file: a scenario, a report of iperf3 or a log of ss");
+        return record(file.name, tcpfair.paste.recordingOf(text)) || use(text);
+      };
+      if (file) told(read, (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
     });
   }
 
