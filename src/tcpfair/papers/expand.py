@@ -154,8 +154,6 @@ def scenario_at(
         _check_positive(f"{where}.settings.{name}", settings.get(name))
     rng = _generator(seed)
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
-    for name in ("rtt_rel", "start_s", "access_rel"):
-        _check_number(f"{where}.perturb.{name}", jolt.get(name, 0))
     if not experiment.flows:
         raise InputError(f"{where}.flows: needs at least one flow")
     flows, nominal_rtts_s = [], []

@@ -175,6 +175,10 @@ class Experiment(Strict):
         for name, value in self.grid.items():
             if not isinstance(value.value, list) or not value.value:
                 raise ValueError(f"grid.{name}: must be a list of values")
+        for name in ("rtt_rel", "start_s", "access_rel"):
+            value = self.perturb[name].value if name in self.perturb else 0
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"perturb.{name}: must be a number (got {value!r})")
         order = self.perturb.get("order")
         if order and order.value not in _ORDERS:
             raise ValueError(f"perturb.order: must be {' or '.join(_ORDERS)} (got {order.value!r})")

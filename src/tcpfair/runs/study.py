@@ -138,9 +138,6 @@ class StudyFile(Strict):
                 raise ValueError(f"axis {name}: is not used; write ={name} where it belongs")
         for name in used - set(axes):
             raise ValueError(f"={name}: no axis of that name; axes are {', '.join(axes) or 'none'}")
-        for name in {"rtt_rel", "start_s", "access_rel"} & self.perturb.keys():
-            if not isinstance(self.perturb[name], (int, float)):
-                raise ValueError(f"perturb.{name}: must be a number (got {self.perturb[name]!r})")
         if self.window_s and not 0 <= self.window_s[0] < self.window_s[1]:
             raise ValueError(f"window_s: must be two times, the earlier first (got {list(self.window_s)})")
         for field in ("x", "lines", "panels"):
