@@ -14,6 +14,8 @@ import pandas as pd
 from tcpfair.files.files import whole
 
 SIGNIFICANT_DIGITS = 12
+# strings as Python objects: tables of results are small, and each operation on pyarrow's strings costs more than it saves
+pd.options.mode.string_storage = "python"
 
 
 def rounded(value: float, digits: int = SIGNIFICANT_DIGITS) -> float:

@@ -37,9 +37,10 @@ class Column:
     def rows(self) -> pd.DataFrame:
         """The numbers with `NUMBER_COLUMNS`."""
         keys = [make_key(**row, **self.fixed) for row in self.named[list(self.key)].to_dict("records")]
-        numbers = self.cells.reset_index(drop=True).reindex(columns=["value", "sd", "n_runs"]).fillna({"n_runs": 0})
-        rows = numbers.assign(exhibit=self.exhibit, key=keys, metric=self.metric)
-        return rows[NUMBER_COLUMNS].astype({"n_runs": "int64"})
+        given = {name: self.cells.get(name, np.nan) for name in ("value", "sd")}
+        n_runs = self.cells["n_runs"].fillna(0).astype("int64") if "n_runs" in self.cells else 0
+        rows = {"exhibit": self.exhibit, "key": keys, "metric": self.metric, **given, "n_runs": n_runs}
+        return pd.DataFrame(rows, self.cells.index).reset_index(drop=True)
 
     @property
     def named(self) -> pd.DataFrame:

@@ -119,7 +119,7 @@ def _cells(context: Context, series: Series, metric: str, where: dict[str, Any])
     if series.select:
         select = computed.SELECTIONS[series.select]
         measured = Measured(lambda name: select(context, name, context.metrics(name)))
-    flows = {flow for name in series.experiments for flow in measured.of(name, series.measure).places["flow"]}
+    flows = {flow for name in series.experiments for flow in measured.of(name, series.measure).places["flow"].unique()}
     if not flows:
         raise InputError(f"metric {series.measure!r}: not among the metrics of this experiment; check its `measures`")
     experiment = context.paper.experiments[series.experiments[0]]
