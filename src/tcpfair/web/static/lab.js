@@ -501,7 +501,8 @@
       const read = () => {
         const wanted = "a scenario, a report of iperf3 or a log of ss";
         if (others.length || text === null) throw new Error(`drop one file: ${wanted}`);
-        if (!text.trim() || text.includes("\0")) throw new Error(`this file is ${text.trim() ? "no text" : "empty"}; drop ${wanted}`);
+        if (!text.trim()) throw new Error(`this file is empty; drop ${wanted}`);
+        if (text.includes("\0")) throw new Error(`this file is no text; drop ${wanted}`);
         return record(file.name, tcpfair.paste.recordingOf(text)) || use(text);
       };
       if (file) told(read, (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));

@@ -80,7 +80,9 @@ tcpfair.paste = (() => {
     const streams = new Map();
     for (const [k, interval] of (Array.isArray(intervals) ? intervals : []).entries()) {
       const own = interval?.streams;
-      if (!Array.isArray(own) || !own.every(isMapping)) throw new Error(`${where}.${k}.streams: must be a list of streams, each with end and bits_per_second`);
+      if (!Array.isArray(own) || !own.every(isMapping)) {
+        throw new Error(`${where}.${k}.streams: must be a list of streams, each with end and bits_per_second`);
+      }
       for (const { socket, end, bits_per_second: rate, omitted } of own) {
         if (omitted || !Number.isFinite(end) || !Number.isFinite(rate)) continue;
         if (!streams.has(socket)) streams.set(socket, recordedLine("throughput", streams.size + 1));

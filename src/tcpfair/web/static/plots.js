@@ -299,7 +299,8 @@ tcpfair.plots = (() => {
       dimCell(cell);
       cell.node.tabIndex = there ? 0 : -1;
       cell.node.setAttribute("role", there ? "slider" : "group");
-      cell.node.querySelector(".nothing").textContent = there ? (most > FLOWS_DRAWN ? `The first ${FLOWS_DRAWN} of ${most} flows; the CSV has all.` : "") : nothingText(panel.key, sides[0]);
+      const leftOut = most > FLOWS_DRAWN ? `The first ${FLOWS_DRAWN} of ${most} flows; the CSV has all.` : "";
+      cell.node.querySelector(".nothing").textContent = there ? leftOut : nothingText(panel.key, sides[0]);
       if (!there) {
         for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
         cell.plot?.destroy();
@@ -395,8 +396,10 @@ tcpfair.plots = (() => {
       const { of, plot, node } = cells.get(key);
       const [x0, x1] = inSight();
       const [width, left, bottom, line] = [640, 64, 40, 16];
-      const named = ({ side, lines }) => lines.map((one, k) => [(k ? "" : nameOf(side)) + one.label, lookOf(one, sides.indexOf(side)).stroke]);
-      const pieces = [[`${panel.title}${panel.unit ? `, ${panel.unit}` : ""}:`], ...of.flatMap(named), [sides.length > 1 ? "(B dashed)" : ""], [node.querySelector(".nothing").textContent]];
+      const colourIn = (line, side) => lookOf(line, sides.indexOf(side)).stroke;
+      const named = ({ side, lines }) => lines.map((one, k) => [(k ? "" : nameOf(side)) + one.label, colourIn(one, side)]);
+      const notes = [sides.length > 1 ? "(B dashed)" : "", node.querySelector(".nothing").textContent].map((text) => [text]);
+      const pieces = [[`${panel.title}${panel.unit ? `, ${panel.unit}` : ""}:`], ...of.flatMap(named), ...notes];
       const pen = new Pen(make("canvas").getContext("2d"));
       const most = width - left - line;
       let [nextX, row] = [left, 0];
@@ -405,7 +408,8 @@ tcpfair.plots = (() => {
         if (nextX > left && nextX + wide > left + most) [nextX, row] = [left, row + 1];
         const x = nextX;
         nextX += wide + 6;
-        return svg("tspan", { x, y: 14 + row * line, fill, ...(wide > most && { textLength: most, lengthAdjust: "spacingAndGlyphs" }) }, text);
+        const squeezed = wide > most && { textLength: most, lengthAdjust: "spacingAndGlyphs" };
+        return svg("tspan", { x, y: 14 + row * line, fill, ...squeezed }, text);
       });
       const [height, top] = [300 + row * line, 34 + row * line];
       const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });

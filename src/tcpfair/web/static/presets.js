@@ -54,7 +54,8 @@ tcpfair.presets = (() => {
     const own = Object.hasOwn(presets, paper) ? presets[paper] : null;
     if (own && Object.hasOwn(own, experiment)) return own[experiment];
     const names = own ? Object.keys(own).map((name) => `${paper}/${name}`) : Object.keys(presets).map((name) => `${name}/...`);
-    throw new Error(`experiment: ${[paper, experiment].filter(Boolean).join("/") || "none"} is unknown; known are ${names.join(", ")}`);
+    const path = [paper, experiment].filter(Boolean).join("/") || "none";
+    throw new Error(`experiment: ${path} is unknown; known are ${names.join(", ")}`);
   }
 
   /**
