@@ -123,6 +123,10 @@ class Browser(Window):
         """As if the reader had asked for ``light`` or ``dark`` pages."""
         self._devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
+    def print_media(self) -> None:
+        """As if the page were printed, in the width of the window."""
+        self._devtools("Emulation.setEmulatedMedia", media="print")
+
     def resize(self, width_px: int, height_px: int) -> None:
         """The size of the page itself, which a window may not go down to."""
         size = {"width": width_px, "height": height_px, "deviceScaleFactor": 1, "mobile": False}

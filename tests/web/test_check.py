@@ -30,6 +30,8 @@ BAD = [
     ({"flows": [{**FLOW, "cc": "cubik"}]}, "flows.0.cc: unknown protocol cubik; known are alpha"),
     ({"flows": [{**FLOW, "params": {"x": 1}}]}, "flows.0.params: cubic has no x; it has"),
     ({"flows": [{**FLOW, "params": {"C": "a"}}]}, "flows.0.params.C: must be a number (got a)"),
+    ({"flows": [{**FLOW, "params": {"C": 0}}]}, "flows.0.params.C: must be from 0.000001 to Infinity (got 0)"),
+    ({"flows": [{**FLOW, "cc": "ccid2", "params": {"b": 2}}]}, "flows.0.params.b: must be from 0 to 1 (got 2)"),
     ({"flows": [{**FLOW, "ack_every": 3}]}, "flows.0.ack_every: must be 1 or 2 (got 3)"),
     ({"flows": [{**FLOW, "iw_pkts": 0.5}]}, "flows.0.iw_pkts: must be at least 1 (got 0.5)"),
     ({"flows": [{**FLOW, "stack": "ns2", "recovery": "reno"}]}, "flows.0.recovery: stack ns2 has sack only"),

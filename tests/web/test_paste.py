@@ -92,6 +92,13 @@ def test_rates_of_iperf3_are_those_of_the_report():
     assert found["of"] == "as the sender handed it to its socket"
 
 
+@needs_node
+@pytest.mark.parametrize("interval", ["null", '{"streams": null}', '{"streams": [{"socket": 5}, null]}'])
+def test_nulls_in_a_report_of_iperf3_are_refused_in_one_line(interval):
+    [said] = read("recordingOf", f'{{"intervals": [{{"streams": []}}, {interval}]}}')
+    assert said == "Error: intervals.1.streams: must be a list of streams, each with end and bits_per_second"
+
+
 POLLS = """\
 1700000000.00
 State Recv-Q Send-Q Local Address:Port Peer Address:Port

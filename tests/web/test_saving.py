@@ -71,3 +71,41 @@ def test_a_picture_of_a_hidden_plot_and_the_samples(browser):
     assert {"t_s", "cwnd_pkts_1", "cwnd_pkts_2"} <= set(header.split(","))
     assert len(rows) == browser.run("return tcpfair.lab.sides()[0].result.t_s.length")
     assert {len(row.split(",")) for row in rows} == {len(header.split(","))}
+
+
+@needs_chromium
+def test_a_picture_names_the_run_that_it_shows(browser):
+    shown = browser.run(SHOWN)
+    later = "; const [side] = tcpfair.lab.sides(); side.result = { ...side.result, digest: 'f'.repeat(64) };"
+    browser.run(SAVE + later, "save-png", ["rtt"])
+    [picture] = browser.wait(SAVED, 1)
+    assert picture["name"] == f"tcpfair-{shown[:8]}-rtt.png"
+
+
+@needs_chromium
+def test_tables_of_two_sides_name_their_runs_and_long_names_fit_a_picture(browser):
+    flow = {"cc": "reno", "rtt_s": 0.02}
+    link = {"capacity_bps": 5e6, "wire_bytes": 1500, "payload_bytes": 1448, "buffer_pkts": 20, "sample_s": 0.1}
+    names = ["x" * 120, *(f"flow with a name {n}" for n in range(12))]
+    scenario = {**link, "duration_s": 5, "flows": [{**flow, "protocol": name} for name in names]}
+    browser.run("tcpfair.lab.apply(arguments[0], { compare: arguments[1] })", scenario, {**scenario, "loss_rate": 0.01})
+    digests = browser.wait(
+        """const all = tcpfair.lab.sides();
+        return all.length === 2 && !tcpfair.lab.busy() && all.map(({ result }) => result?.digest);"""
+    )
+    tables = saved(browser, "save-csv", ["rtt"], 2)
+    assert [table["name"] for table in tables] == [
+        f"tcpfair-{digest[:8]}-{side}.csv" for digest, side in zip(digests, "AB", strict=True)
+    ]
+    browser.run("window.told = null")
+    [picture] = saved(browser, "save-svg", ["cwnd"], 1)
+    ends = browser.run(
+        """document.body.innerHTML = arguments[0];
+        const picture = document.querySelector("body > svg");
+        const edge = picture.getBoundingClientRect();
+        const frame = picture.querySelector("rect[stroke]").getBoundingClientRect();
+        return [...picture.querySelectorAll("tspan")].map((node) => node.getBoundingClientRect())
+          .map(({ right, bottom }) => [right - edge.right, bottom - frame.top]);""",
+        picture["text"],
+    )
+    assert len(ends) > 26 and all(right <= 0 and bottom <= 1 for right, bottom in ends)

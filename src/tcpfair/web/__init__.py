@@ -26,7 +26,7 @@ one line, or with an AbortError after ``signal``. During a run, ``on_part`` gets
 
     { t_s, packets, seconds, digest,                          // digest: hexadecimal, of the scenario with its own sample_s
       flows: [{protocol, cc, rtt_s, direction, role, delivered_pkts, received_pkts, cwnd_pkts, ssthresh_pkts, srtt_s,
-               sent, resent, dropped, reductions, timeouts}],  // series: Float64Array, counts cumulative
+               sent, resent, dropped, reductions, timeouts}],  // series: Float64Array, counts cumulative; NaN: no value yet
       link: {forwarded_pkts, dropped_pkts, queue_pkts, acks, acks_dropped, service_s}, reverse_link: the same or null,
       web: {arrivals, forward: {delivered_pkts, received_pkts, active}, reverse} or null,
       events: [{t_s, flow, kind: "loss" | "rto" | "recovery_end", cwnd_before, cwnd_after, w_max, k_s}] }

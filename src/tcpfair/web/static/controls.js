@@ -235,7 +235,7 @@ tcpfair.controls = (() => {
     /** What a slider moves of a flow. Where the RTT is one of an experiment, other values may follow from that of the grid. */
     const flowRows = (side, n) => ({
       rtt_s: (key) => field("flow", side.scenario.flows[n], "rtt_s", side.preset ? "RTT alone" : "RTT", "ms", { slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, key),
-      start_s: (key) => field("flow", side.scenario.flows[n], "start_s", "Starts at", "s", { slider: { min: 0, max: side.scenario.duration_s } }, key),
+      start_s: (key) => field("flow", side.scenario.flows[n], "start_s", "Starts at", "s", { slider: { min: 0, get max() { return side.scenario.duration_s; } } }, key),
     });
 
     function flowCard(side, n) {

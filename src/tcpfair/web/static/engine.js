@@ -27,6 +27,9 @@ globalThis.tcpfair = tcpfair;
     web: ["delivered_pkts", "received_pkts", "active"],
   };
 
+  // What the engine samples while a threshold is infinite and an RTT has no estimate: no value in a result.
+  const NO_VALUE = { ssthresh_pkts: 2 ** 60, srtt_s: 0 };
+
   const named = (names, valueOf) => Object.fromEntries(names.map((name, k) => [name, valueOf(k)]));
   const up = (n) => Math.ceil(n / LINE_BYTES) * LINE_BYTES;
   const pause = () => new Promise((resolve) => {
@@ -349,7 +352,8 @@ globalThis.tcpfair = tcpfair;
       const links = this.rows(places.links_at, places.links, "link");
       const column = (k, i) => {
         const values = this.floats(this.seriesAt(places, "flows", 0, k), s * n);
-        return Float64Array.from({ length: s }, (_, row) => values[row * n + i]);
+        const none = NO_VALUE[SERIES.flows[k]];
+        return Float64Array.from({ length: s }, (_, row) => (values[row * n + i] === none ? NaN : values[row * n + i]));
       };
       const series = (what, d) => named(SERIES[what], (k) => this.floats(this.seriesAt(places, what, d, k), s).slice());
       const ofLink = (d) => ({ ...series("link", d), service_s: links[d].service_s });

@@ -322,7 +322,7 @@
     const names = Object.keys(TABS);
     const at = names.indexOf(tab);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
-    if (next === undefined) return;
+    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     select(names[(next + names.length) % names.length], true);
   }
@@ -444,24 +444,26 @@
   function setUpSaving() {
     const which = byId("save-which");
     which.append(...tcpfair.panels.PANELS.map((panel) => make("option", { value: panel.key }, panel.title)));
-    const file = (content, type, ending, of = ready()[0]) => {
-      const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `tcpfair-${of.result.digest.slice(0, 8)}-${ending}` });
+    const nameOf = (ending, { result } = ready()[0]) => `tcpfair-${result.digest.slice(0, 8)}-${ending}`;
+    const file = (content, type, name) => {
+      const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
     };
     const shown = () => (plots.shown().includes(which.value) || tcpfair.lab.show([...plots.shown(), which.value]), plots.svgOf(which.value));
     const savePng = async () => {
+      const name = nameOf(`${which.value}.png`); // another run may end meanwhile
       const picture = new Image();
       picture.src = `data:image/svg+xml,${encodeURIComponent(shown())}`;
       await picture.decode();
       const canvas = make("canvas", { width: 2 * picture.width, height: 2 * picture.height });
       canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => file(blob, "image/png", `${which.value}.png`));
+      canvas.toBlob((blob) => file(blob, "image/png", name));
     };
     onClick({
-      "save-svg": () => ready().length && file(shown(), "image/svg+xml", `${which.value}.svg`),
+      "save-svg": () => ready().length && file(shown(), "image/svg+xml", nameOf(`${which.value}.svg`)),
       "save-png": () => ready().length && savePng(),
-      "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`, one)),
+      "save-csv": () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", nameOf(`${one.name}.csv`, one))),
     });
   }
 
@@ -497,7 +499,10 @@
       const [file, ...others] = event.dataTransfer.files;
       const text = await file?.text().catch(() => null); // a folder has none
       const read = () => {
-        if (others.length || text === null) throw new Error("drop one file: a scenario, a report of iperf3 or a log of ss");
+        const wanted = "a scenario, a report of iperf3 or a log of ss";
+        if (others.length || text === null) throw new Error(`drop one file: ${wanted}`);
+        if (!text.trim()) throw new Error(`this file is empty; drop ${wanted}`);
+        if (text.includes("\0")) throw new Error(`this file is no text; drop ${wanted}`);
         return record(file.name, tcpfair.paste.recordingOf(text)) || use(text);
       };
       if (file) told(read, (complaint) => (byId("said").textContent = complaint && `${file.name}: ${complaint}.`));
@@ -592,6 +597,7 @@
   /** Sets the page to the settings of the address, or to the first scenario. */
   async function fromAddress() {
     let found = null;
+    byId("said").textContent = "";
     try {
       const named = tcpfair.presets.named(fragment());
       found = named ? [named] : await tcpfair.copying.sidesOf(fragment());

@@ -13,18 +13,16 @@ tcpfair.panels = (() => {
   const MS_PER_S = 1e3;
   const PEAKS_MOST = 4000; // losses whose windows are drawn between the samples
 
-  const UNLIMITED = 2 ** 60; // of the engine: no threshold yet
+  const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
 
-  const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) && value < UNLIMITED ? value : null));
-
-  /** The values of a column of a flow's samples, null where it has none: an RTT of 0 is no estimate yet. */
-  const columnOf = (flow, name) => gaps(name === "srtt_s" ? flow[name].map((value) => value || NaN) : flow[name]);
+  /** The values of a column of a flow's samples, null where it has none. */
+  const columnOf = (flow, name) => gaps(flow[name]);
 
   /** One line for each long flow from a column of its samples. */
   const ofSamples = (column, factor = 1) => (side) =>
     side.result.flows.map((flow, n) => ({
       ...{ flow: n, label: flowName(side, n), tS: side.result.t_s },
-      y: columnOf(flow, column).map((value) => (value === null ? null : value * factor)),
+      y: gaps(flow[column].map((value) => value * factor)),
     }));
 
   /** Windows: samples, and just before each loss, where a window is largest, the window that the loss meets. */
@@ -97,7 +95,7 @@ tcpfair.panels = (() => {
       ofAll: true,
       range: fromZero,
     },
-    { ...{ key: "rtt", height: 130 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), spread: (each) => each.srttS.map((values) => values.map((value) => value * MS_PER_S || NaN)), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
+    { ...{ key: "rtt", height: 130 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), spread: (each) => each.srttS.map((values) => values.map((value) => value * MS_PER_S)), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
     {
       ...{ key: "jfi", height: 120, shown: true },
       what: "1: equal shares; 1/n: one of n flows has all",

@@ -76,9 +76,13 @@ tcpfair.paste = (() => {
     }
     if (!("intervals" in report)) return null;
     const received = report.server_output_json?.intervals;
-    const intervals = received?.length ? received : report.intervals;
+    const [where, intervals] = received?.length ? ["server_output_json.intervals", received] : ["intervals", report.intervals];
     const streams = new Map();
-    for (const { streams: own = [] } of Array.isArray(intervals) ? intervals : []) {
+    for (const [k, interval] of (Array.isArray(intervals) ? intervals : []).entries()) {
+      const own = interval?.streams;
+      if (!Array.isArray(own) || !own.every(isMapping)) {
+        throw new Error(`${where}.${k}.streams: must be a list of streams, each with end and bits_per_second`);
+      }
       for (const { socket, end, bits_per_second: rate, omitted } of own) {
         if (omitted || !Number.isFinite(end) || !Number.isFinite(rate)) continue;
         if (!streams.has(socket)) streams.set(socket, recordedLine("throughput", streams.size + 1));

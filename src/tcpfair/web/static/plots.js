@@ -242,7 +242,7 @@ tcpfair.plots = (() => {
       const ink = style("--ink");
       const axis = { stroke: ink, font: `${style("--plot-type")} system-ui, sans-serif`, grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
       return {
-        ...{ width, height: panel.height, legend: { show: false }, padding: [8, 16, 0, 0] },
+        ...{ width, height: panel.height, legend: { show: false }, padding: [8, 2 * parseFloat(style("--plot-type")), 0, 0] },
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
@@ -289,7 +289,9 @@ tcpfair.plots = (() => {
 
     function drawCell(panel) {
       const cell = cells.get(panel.key);
-      cell.of = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
+      const all = sides.map((side) => panel.lines(side));
+      cell.of = sides.map((side, k) => ({ side, lines: all[k].slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) })).filter(({ lines }) => lines.length);
+      const most = largestOf(all.map(({ length }) => length));
       if (cell.of.length) cell.of.push(...recorded.filter((line) => line.panel === panel.key).map((line) => ({ side: sides[0], lines: [line], bands: [] })));
       const there = cell.of.length > 0;
       cell.node.dataset.lines = cell.of.reduce((sum, { lines }) => sum + lines.length, 0);
@@ -297,9 +299,10 @@ tcpfair.plots = (() => {
       dimCell(cell);
       cell.node.tabIndex = there ? 0 : -1;
       cell.node.setAttribute("role", there ? "slider" : "group");
+      const leftOut = most > FLOWS_DRAWN ? `The first ${FLOWS_DRAWN} of ${most} flows; the CSV has all.` : "";
+      cell.node.querySelector(".nothing").textContent = there ? leftOut : nothingText(panel.key, sides[0]);
       if (!there) {
         for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
-        cell.node.querySelector(".nothing").textContent = nothingText(panel.key, sides[0]);
         cell.plot?.destroy();
         cell.plot = cell.shape = null;
         cell.node.querySelector(".canvas").replaceChildren();
@@ -390,12 +393,27 @@ tcpfair.plots = (() => {
     /** A panel as SVG, as it is in sight: a frame, the lines, and marks of the axes. */
     function svgOf(key) {
       const panel = panelOf(key);
-      const [width, height, left, top, bottom] = [640, 300, 64, 34, 40];
-      const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });
-      const { of, plot } = cells.get(key);
+      const { of, plot, node } = cells.get(key);
       const [x0, x1] = inSight();
-      const names = of.flatMap(({ side, lines }) => [` ${nameOf(side)}`, ...lines.map((line) => svg("tspan", { fill: lookOf(line, sides.indexOf(side)).stroke, dx: 6 }, line.label))]);
-      const parts = [svgText(left, 14, [`${panel.title}${panel.unit ? `, ${panel.unit}` : ""}:`, ...names, sides.length > 1 ? " (B dashed)" : ""]),
+      const [width, left, bottom, line] = [640, 64, 40, 16];
+      const colourIn = (line, side) => lookOf(line, sides.indexOf(side)).stroke;
+      const named = ({ side, lines }) => lines.map((one, k) => [(k ? "" : nameOf(side)) + one.label, colourIn(one, side)]);
+      const notes = [sides.length > 1 ? "(B dashed)" : "", node.querySelector(".nothing").textContent].map((text) => [text]);
+      const pieces = [[`${panel.title}${panel.unit ? `, ${panel.unit}` : ""}:`], ...of.flatMap(named), ...notes];
+      const pen = new Pen(make("canvas").getContext("2d"));
+      const most = width - left - line;
+      let [nextX, row] = [left, 0];
+      const names = pieces.map(([text, fill = "var(--ink)"]) => {
+        const wide = pen.widthOf(text, "12px");
+        if (nextX > left && nextX + wide > left + most) [nextX, row] = [left, row + 1];
+        const x = nextX;
+        nextX += wide + 6;
+        const squeezed = wide > most && { textLength: most, lengthAdjust: "spacingAndGlyphs" };
+        return svg("tspan", { x, y: 14 + row * line, fill, ...squeezed }, text);
+      });
+      const [height, top] = [300 + row * line, 34 + row * line];
+      const words = (x, y, what, more) => svgText(x, y, what, { "dominant-baseline": "auto", ...more });
+      const parts = [svgText(left, 14, names),
         words(width - 16, height - 4, `${panel.plane ? "" : "time, s; "}run ${sides.map(({ result }) => result.digest?.slice(0, 16) ?? "").join(" and ")}`, { "text-anchor": "end" })];
       if (plot) {
         plot.batch(() => {}); // sets the scales of a new plot now, not in a later task

@@ -50,9 +50,12 @@ tcpfair.presets = (() => {
 
   /** The experiment of these names. Throws a line for an unknown one. */
   function known(paper, experiment) {
-    const own = tcpfair.schema.presets[paper]?.[experiment];
-    if (!own) throw new Error(`experiment: ${paper}/${experiment} is unknown`);
-    return own;
+    const { presets } = tcpfair.schema;
+    const own = Object.hasOwn(presets, paper) ? presets[paper] : null;
+    if (own && Object.hasOwn(own, experiment)) return own[experiment];
+    const names = own ? Object.keys(own).map((name) => `${paper}/${name}`) : Object.keys(presets).map((name) => `${name}/...`);
+    const path = [paper, experiment].filter(Boolean).join("/") || "none";
+    throw new Error(`experiment: ${path} is unknown; known are ${names.join(", ")}`);
   }
 
   /**
@@ -72,7 +75,7 @@ tcpfair.presets = (() => {
    */
   function named(fragment) {
     const { preset: path, replicate = "0", ...asked } = tcpfair.copying.viewOf(fragment);
-    if (!path) return null;
+    if (path === undefined) return null;
     const [paper, experiment] = path.split("/");
     const own = known(paper, experiment);
     const valueOf = ([axis, values]) => {

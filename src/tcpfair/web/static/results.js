@@ -123,7 +123,7 @@ tcpfair.results = (() => {
       if (tS !== null) return [name, asPlotted("throughput", throughput.get(n)), "", ...Object.entries({ nru: u, cwnd, ssthresh, rtt }).map(([key, of]) => asPlotted(key, of.get(n)))];
       const uN = counted && side.weights.state === "ready" ? asPlotted("nru", valueOf(side, "U_n", k + 1)) : "";
       const total = valueOf(side, "throughput_sum");
-      return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(losses), asPlotted("rtt", m.mean(tcpfair.panels.columnOf(flow, "srtt_s").slice(first, last).filter((value) => value !== null)) * MS_PER_S)];
+      return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(losses), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
     });
     const time = tS === null ? `Means from ${measured(side)}` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
     const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "loss events" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];

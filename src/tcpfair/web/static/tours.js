@@ -263,7 +263,7 @@ tcpfair.tours = (() => {
   /** The arrow keys go through the steps, unless the focus is in something that they move. */
   function onArrow(event) {
     const by = { ArrowRight: "next", ArrowLeft: "back" }[event.key];
-    if (!by || !place || !isLecture() || event.defaultPrevented || event.target.closest?.("input, select, textarea, [role=slider], [role=tab]")) return;
+    if (!by || !place || !isLecture() || event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.target.closest?.("input, select, textarea, [role=slider], [role=tab]")) return;
     event.preventDefault();
     root.querySelector(`[data-key=${by}]`)?.click();
   }
