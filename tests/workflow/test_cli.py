@@ -261,3 +261,9 @@ def test_an_unknown_command_names_the_one_that_was_probably_meant(typed, meant):
     assert (done.returncode, done.stdout) == (2, "")
     meant = f"did you mean '{meant}'? " if meant else ""
     assert done.stderr == f"error: unknown command '{typed}'; {meant}./reproduce --help lists them\n"
+
+
+def test_checksums_of_a_missing_file_are_refused(root, capsys):
+    assert complaint(capsys, ["checksums", str(root / "data" / "cels.yaml")]).endswith(
+        "data/cels.yaml: no such file; if it was removed on purpose, give its folder"
+    )

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -507,8 +507,8 @@ class Run:
 
     def ruler(self, reference: rulers.Reference) -> Floats:
         """Mean goodput over that of a reference world, (..., flows): see `tcpfair.metrics.ruler`."""
-        worlds = {"self": "self_mbps", "solo": "solo_mbps", "max_min": "max_min_mbps"}
-        value = getattr(self, worlds.get(reference, "max_min_mbps"))
+        check_known("ruler: reference", [reference], get_args(rulers.Reference))
+        value = getattr(self, f"{reference}_mbps")
         return rulers.ruler(self.goodput_mbps, reference, y_self=value, x=value, m=value)
 
     @property

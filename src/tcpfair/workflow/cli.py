@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from tcpfair.errors import InputError, printable, unknown
@@ -32,6 +33,8 @@ _BENCHMARKS = {
     "packet-lab": "lab",
 }
 _DEFAULT_CONFIG = "config/config.yaml"
+# beginnings of the metrics that need self-pairs, which a study lacks
+_BY_SELF_PAIRS = ("U_", "S_", "T_U", "converged_", "zero_share", "self_pair_")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -103,9 +106,14 @@ class _Command(argparse.ArgumentParser):
     def format_help(self) -> str:
         if not self.prog.endswith(" study"):
             return super().format_help()
-        from tcpfair.measures.shown import listed
+        from tcpfair.measures.catalogue import READS
+        from tcpfair.measures.shown import METRICS
 
-        return f"{super().format_help()}\n{listed()}\n"
+        groups = ", ".join(name for name, reads in READS.items() if reads is not None)
+        metrics = [f"  {name:<22}{of.label}" for name, of in METRICS.items() if not name.startswith(_BY_SELF_PAIRS)]
+        listed = ["measures:", fill(groups, 78, initial_indent="  ", subsequent_indent="  ")]
+        listed += ["metrics (those of flows end in _flow1, _flow2, ...):", *metrics]
+        return "\n".join([super().format_help(), *listed, ""])
 
 
 def _asked_path(text: str) -> Path:
@@ -307,6 +315,8 @@ def _checksums(given: argparse.Namespace) -> None:
     for path in given.paths:
         if not path.absolute().is_relative_to(data):
             raise InputError(f"{path}: not below data/, whose files have checksums")
+        if not path.exists():
+            raise InputError(f"{path}: no such file; if it was removed on purpose, give its folder")
     listed = checksums.update(data, [path.absolute() for path in given.paths])
     print(f"checksums  {', '.join(f'data/{name}' for name in listed) or 'none: these files have none'}")
 
