@@ -6,8 +6,9 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.workflow import ensemble, executor, run
+from tcpfair.workflow import ensemble, executor, run, state
 from tcpfair.workflow.executor import Campaign, Item, Made, cut, side_by_side
+from tcpfair.workflow.state import Group
 from tests.workflow.in_process import InProcess
 
 
@@ -142,3 +143,10 @@ def test_the_state_knows_groups_and_jobs(layout, made, monkeypatch):
 @pytest.mark.parametrize("cores", [1, 2])
 def test_tasks_side_by_side_give_each_its_result(cores):
     assert dict(side_by_side(divmod, [(7, 2), (9, 4)], cores)) == {(7, 2): (3, 1), (9, 4): (2, 1)}
+
+
+def test_tasks_side_by_side_show_their_progress(monkeypatch, capsys):
+    monkeypatch.setattr(state, "_EVERY_S", 0)
+    found = executor.watched([((1,), 3), ((2,), 5)], "short", Group(160.0, runs=8), 2, lambda task, result: result)
+    assert list(found) == [((1,), 3), ((2,), 5)]
+    assert capsys.readouterr().out == "short 3 of 8 runs; about 50 s of simulation left\n"

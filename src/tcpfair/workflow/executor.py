@@ -29,7 +29,7 @@ from tcpfair.files import costs
 from tcpfair.files.files import discard_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import shards
-from tcpfair.workflow.state import Group, State, teller
+from tcpfair.workflow.state import PROGRESS, Group, State, teller
 
 EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
@@ -251,3 +251,21 @@ def side_by_side(function: Callable, tasks: Iterable[tuple], cores: int) -> Iter
         waiting = {pool.submit(function, *task): task for task in tasks}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
+
+
+def watched(
+    found: Iterable[tuple[tuple, Any]],
+    group: str,
+    size: Group,
+    cores: int,
+    runs: Callable[[tuple, Any], int] = lambda task, result: 1,
+) -> Iterator[tuple[tuple, Any]]:
+    """What `side_by_side` yields, with its progress on the terminal; ``runs`` counts those of a task and its result."""
+    state, done = State({group: size}, cores), 0
+    try:
+        for task, result in found:
+            done += runs(task, result)
+            state.takes(f"{PROGRESS} {group} all {done} {size.runs}")
+            yield task, result
+    finally:
+        state.close()
