@@ -11,6 +11,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.workflow import cli, run
 from tcpfair.workflow.cli import main, parser
+from tcpfair.workflow.state import State
 from tests.commands import succeed
 from tests.small_checkout import edit
 
@@ -267,3 +268,16 @@ def test_checksums_of_a_missing_file_are_refused(root, capsys):
     assert complaint(capsys, ["checksums", str(root / "data" / "cels.yaml")]).endswith(
         "data/cels.yaml: no such file; if it was removed on purpose, give its folder"
     )
+
+
+def test_the_error_of_a_step_is_repeated_after_all_other_output(root, capsys, monkeypatch):
+    def build(plan, **how):
+        for line in ("error: first", "made it", "error: second"):
+            State().print(line)
+        return 1
+
+    monkeypatch.setattr(run, "build", build)
+    assert main(["build"]) == 1
+    assert capsys.readouterr().err == "error: first; errors in all: 2, see above\n"
+    assert main(["build", "--dry-run"]) == 0
+    assert capsys.readouterr().err == ""

@@ -106,7 +106,7 @@ def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str
     live.prepare(say)  # once, before the parallel processes start
     # in order of the experiments, whose trace and runs each process reads once
     found = side_by_side(gives_shipped_rows, [(layout, run) for run in sorted(chosen)], cores)
-    for (_, run), is_held in watched(found, "shipped", size(chosen), cores):
+    for (_, run), is_held in watched(found, "shipped", len(chosen)):
         if not is_held:
             yield run.name
 

@@ -18,6 +18,7 @@ from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.machine import free_cores
 from tcpfair.workflow.full_disk import REMEDY
+from tcpfair.workflow.state import errors
 
 # errors of the place that is written to, not of the program: full, over quota, no permission
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -42,9 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     given, rest = parser().parse_known_args(arguments)
     if rest:
         given.command.error(str(unknown("argument", rest[0], given.command.options)))
+    errors.clear()
     try:
         status = given.run(given) or 0
         sys.stdout.flush()  # here, where a closed pipe is handled
+        if status and errors:
+            more = f"; errors in all: {len(errors)}, see above" if len(errors) > 1 else ""
+            _complain(f"{errors[0]}{more}")
         if given.benchmark:
             layout = Layout(repository_root(), given.source)
             costs.note(costs.folder(layout) / given.benchmark.format(**vars(given)))

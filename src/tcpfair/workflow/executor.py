@@ -16,6 +16,7 @@ import importlib
 import json
 import math
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -256,16 +257,17 @@ def side_by_side(function: Callable, tasks: Iterable[tuple], cores: int) -> Iter
 def watched(
     found: Iterable[tuple[tuple, Any]],
     group: str,
-    size: Group,
-    cores: int,
+    n_runs: int,
     runs: Callable[[tuple, Any], int] = lambda task, result: 1,
 ) -> Iterator[tuple[tuple, Any]]:
     """What `side_by_side` yields, with its progress on the terminal; ``runs`` counts those of a task and its result."""
-    state, done = State({group: size}, cores), 0
+    groups, done, began_s = {group: Group(runs=n_runs)}, 0, time.monotonic()
+    state = State(groups)
     try:
         for task, result in found:
             done += runs(task, result)
-            state.takes(f"{PROGRESS} {group} all {done} {size.runs}")
+            groups[group] = Group((time.monotonic() - began_s) * n_runs / max(done, 1), runs=n_runs)
+            state.takes(f"{PROGRESS} {group} all {done} {n_runs}")
             yield task, result
     finally:
         state.close()

@@ -36,6 +36,7 @@ from tcpfair.workflow.state import Group
 
 SHOWN = 20  # lines on the terminal
 BITS = "bits.csv"  # paper, experiment, run_id, sha256 of the results of the smoke plan
+_SHORT_S, _SHIPPED_S = 0.06, 1.5  # of one core for a run, in addition to its simulation
 _COLUMNS = ["paper", "experiment", "run_id", "sha256"]
 
 
@@ -55,15 +56,17 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     smoke, chosen = again.size(short), list(_sample(layout))
     other = {name: _size_of_sample(ensemble) for name in names if (ensemble := _made_by_other_code(layout, name))}
     repeated = Group(sum(size.expected_s for size in other.values()), runs=sum(size.runs for size in other.values()))
-    takes = costs.duration_text(sum(size.expected_s for size in (smoke, again.size(chosen), repeated)) / cores)
+    other_s = _SHORT_S * smoke.runs + _SHIPPED_S * len(chosen)
+    simulated_s = sum(size.expected_s for size in (smoke, again.size(chosen), repeated))
+    takes = costs.duration_text((simulated_s + other_s) / cores)
     parts = f"{smoke.runs} short runs, {len(chosen)} shipped ones and {repeated.runs} of ensembles"
     executor.say(f"same bits? comparing {parts}: about {takes}")
-    rows = watched(side_by_side(smoke_bits, tasks, cores), "short", smoke, cores, lambda task, rows: len(rows))
+    rows = watched(side_by_side(smoke_bits, tasks, cores), "short", smoke.runs, lambda task, rows: len(rows))
     hashes = {task[1:3]: rows for task, rows in rows}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
     differ = _moved_bits(layout, bits) + sorted(again.compared(layout, chosen, cores))
     found = side_by_side(compare_ensemble, [(layout, name) for name in other], cores)
-    for _, lines in watched(found, "ensembles", repeated, cores, lambda task, lines: other[task[1]].runs):
+    for _, lines in watched(found, "ensembles", repeated.runs, lambda task, lines: other[task[1]].runs):
         differ += lines
     for line in differ[:SHOWN]:
         print(f"differs    {line}")
