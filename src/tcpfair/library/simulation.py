@@ -80,6 +80,8 @@ def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str
         check_known("flow: algorithm", [cc], algorithms())
         for given in settings.keys() & {param.name for param in algorithm(cc).params}:
             raise InputError(f"flow: {given} is a parameter of {cc}: write params={{{given!r}: {settings[given]!r}}}")
+    if "rtt_s" in settings:
+        raise InputError("flow: rtt_s: give rtt_ms instead")
     check_known("flow: field", settings, Flow.model_fields)
     return {"protocol": f"{name}, {rtt_ms:g} ms", "cc": path or cc, "rtt_s": rtt_ms / MS_PER_S, **settings}
 

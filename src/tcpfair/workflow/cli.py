@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -83,7 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _complain(line: str) -> None:
-    """Print a line on stderr in one write, because others may write to the same pipe; `print` writes twice."""
+    """Print a line on stderr, after what was printed before, in one write: others may write to the same pipe."""
+    with suppress(OSError):
+        sys.stdout.flush()
     sys.stderr.write(f"{line}\n")
 
 
@@ -127,6 +131,12 @@ def _asked_path(text: str) -> Path:
     return Path(os.path.relpath(asked)) if not Path(text).is_absolute() and asked.exists() else Path(text)
 
 
+def _one_or_more(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more (got {text!r})")
+    return int(text)
+
+
 def _absolute(text: str) -> Path:
     return Path(text).absolute()
 
@@ -167,7 +177,7 @@ def _command(help: str, *options: Option, name: str = "") -> Callable[[Run], Run
 
 _CONFIG = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
 _CONFIGFILE = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
-_CORES = _option("--cores", type=int, help="processes at a time")
+_CORES = _option("--cores", type=_one_or_more, metavar="N", help="processes at a time")
 _DRY_RUN = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
 _PROFILE = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
 _YES = _option("--yes", action="store_true", help="start or delete without confirmation")
@@ -256,10 +266,10 @@ def _figure(given: argparse.Namespace) -> int:
     from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
+    if not re.fullmatch(r"[\w.]+", given.exhibit):
+        raise InputError(f"figure: {given.exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4")
     given.config = [*given.config, f"only=[{given.exhibit}]"]
     plan = _compared(_plan(given), given)
-    if len(plan.exhibits) != 1:
-        raise InputError(f"figure: {given.exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4")
     ((paper, exhibit),) = plan.exhibits
     wanted = plan.to_make("measure", paper.paper)
     if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):
