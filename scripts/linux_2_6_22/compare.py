@@ -134,7 +134,7 @@ def main(kernel: Path, patterns: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder) / "agent"
         command = ["musl-gcc", "-O2", "-static", *HEADERS, "-o", str(agent), str(HERE / "tun.c"), "-lm"]
-        image._call(command, "tun.c does not compile", HERE)
+        image.call(command, "tun.c does not compile", HERE)
         program = agent.read_bytes()
     config, found = plan(), []
     for name in EXPERIMENTS:

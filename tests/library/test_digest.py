@@ -57,6 +57,7 @@ def test_every_array_counts():
         ("{scenario: SCENARIO, seed: one}", "seed: must be a whole number"),
         ("{scenario: SCENARIO, seed: true}", "seed: must be a whole number"),
         ("{scenario: UNKNOWN, seed: 1}", "unknown protocol 'cubik'"),
+        ("{scenario: LONG, seed: 1}", "asked.yaml: scenario: 1e+15 samples of"),
         (None, "no such file"),
         (b"\xff\xfe\x00scenario", "not text in UTF-8"),
         (Path, "Is a directory"),
@@ -65,12 +66,15 @@ def test_every_array_counts():
 def test_bad_input_gives_one_line_that_names_file_and_field(tmp_path, text, said):
     path = tmp_path / "asked.yaml"
     unknown = json.dumps(SCENARIO).replace('"cubic"', '"cubik"')
+    long = json.dumps(SCENARIO | {"duration_s": 1e15, "sample_s": 1})
     if text is Path:
         path.mkdir()
     elif isinstance(text, bytes):
         path.write_bytes(text)
     elif text is not None:
-        path.write_text(text.replace("SCENARIO", json.dumps(SCENARIO)).replace("UNKNOWN", unknown))
+        path.write_text(
+            text.replace("SCENARIO", json.dumps(SCENARIO)).replace("UNKNOWN", unknown).replace("LONG", long)
+        )
     with pytest.raises(InputError) as error:
         digest.digest_of_file(path)
     assert str(path) in str(error.value) and said in str(error.value)

@@ -89,6 +89,13 @@ def test_references_are_simulated_with_it_too(plain, tmp_path):
         ("a.py", "def on_ack(f, p)\n", r"a\.py:1: expected ':'"),
         ("a.py", TOY.replace("import jit", "import jjit"), r"a\.py:9: cannot import name 'jjit'"),
         ("a.py", TOY.replace("f.growth", "f.nothing"), r"a\.py:\d+: .*nothing"),
+        ("a.py", TOY + "raise SystemExit(3)\n", r"a\.py:\d+: raises SystemExit, which ends the process; remove it"),
+        ("a.py", TOY.replace("decrease_to(f, 0.5)", "raise SystemExit"), r"a\.py:\d+: raises SystemExit"),
+        (
+            "a.py",
+            TOY.replace("@jit\ndef on_loss", "def on_loss"),
+            r"a\.py:\d+: on_loss: cannot be compiled; write @jit",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_in_a_line(plain, tmp_path, name, text, said):
@@ -117,6 +124,11 @@ def test_compiled_it_gives_the_same_bits_and_errors_name_the_line(tmp_path, monk
         shipped.but(flow(wrong, rtt_ms=40))
     written(tmp_path, "wrong.py", TOY.replace("decrease_to(f, 0.5)", "decrease_to(f, undefined)"))
     with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:[12][0-9]: [^\n]*undefined[^\n]*$"):
+        shipped.but(flow(wrong, rtt_ms=40))
+    helper = "def half(f):\n    return 0.5\n\n\n@jit\ndef on_ack"
+    helped = TOY.replace("@jit\ndef on_ack", helper).replace("decrease_to(f, 0.5)", "decrease_to(f, half(f))")
+    written(tmp_path, "wrong.py", helped)
+    with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:2[0-9]: half: cannot be compiled; write @jit[^\n]*$"):
         shipped.but(flow(wrong, rtt_ms=40))
     written(tmp_path, "wrong.py", TOY.replace("decrease_to(f, 0.5)", 'raise ValueError("no window")'))
     with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:2[0-9]: no window$"):

@@ -176,7 +176,9 @@ def test_references_are_runs_among_its_own_kind_and_alone(pair):
     assert pair.max_min_mbps == pytest.approx([5 * 1448 / 1500] * 2)
     assert pair.ruler("solo") == pytest.approx(1 - pair.harm, abs=1e-12)
     assert pair.ruler("max_min") == pytest.approx(pair.goodput_mbps / pair.max_min_mbps, abs=1e-12)
-    with pytest.raises(ValueError, match="reference 'best' is unknown"):
+    with pytest.raises(InputError, match="^flow: rtt_s: give rtt_ms instead$"):
+        flow("reno", rtt_ms=40, rtt_s=1)
+    with pytest.raises(InputError, match="^ruler: reference 'best' is unknown; known are self, solo, max_min$"):
         pair.ruler("best")
 
 

@@ -10,10 +10,11 @@ from tcpfair.errors import InputError
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import METRICS, READS
 from tcpfair.measures.groups import BY_GROUP
-from tcpfair.runs.study import STUDY, make
+from tcpfair.runs.study import STUDY, Analysis, make
 from tests.measures.made import ANALYSIS
 from tests.runs.test_study import ALGORITHMS, values
 
+OF_STUDIES = {name: ANALYSIS[name] for name in Analysis.model_fields}
 TRAFFIC = {
     "short": {
         "protocol": "reno",
@@ -28,7 +29,7 @@ TRAFFIC = {
 
 
 def study(names, background=False):
-    given = values(measures=names, analysis=ANALYSIS, window_s=[2, 10])
+    given = values(measures=names, analysis=OF_STUDIES, window_s=[2, 10])
     if background:
         given["traffic"], given["base"]["background"] = TRAFFIC, [{"traffic": "short"}]
     return make(given, "x", "x.yaml", ALGORITHMS, READS)
@@ -61,7 +62,9 @@ def test_a_row_has_what_the_table_has(group, background):
     ],
 )
 def test_what_cannot_be_measured_is_one_line(names, complaint):
-    asked = make(values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS)
+    asked = make(
+        values(measures=names, analysis=OF_STUDIES if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS
+    )
     trace = sources.simulate(asked.paper, STUDY, [asked.spec(0)])
     with pytest.raises(InputError, match=complaint):
         of_run.row(trace, asked.paper, STUDY)

@@ -4,10 +4,13 @@ import re
 
 import pytest
 
+from tcpfair import measures, sources
 from tcpfair.measures import catalogue, shown
 from tcpfair.runs import reach
+from tcpfair.runs.study import STUDY
 from tcpfair.validation.measures import MEASURES
 from tcpfair.web.page import STATIC
+from tests.measures import test_of_run
 
 
 def test_every_measure_of_the_validation_is_shown_and_no_other():
@@ -56,3 +59,7 @@ def test_the_help_of_a_study_lists_measures_and_metrics(capsys):
     text = capsys.readouterr().out
     assert "common_losses" in text and re.search(r"jfi_mean +mean of J\(t\)", text)
     assert "nru" not in text.partition("metrics")[0]  # its weights come from self-pairs, which a study does not have
+    asked = test_of_run.study([name for name, reads in catalogue.READS.items() if reads is not None], background=True)
+    trace = sources.simulate(asked.paper, STUDY, [asked.spec(0)])
+    named = re.findall(r"^  (\S+) +\S", text.partition("metrics")[2], re.MULTILINE)
+    assert set(named) == set(measures.measure(trace, asked.paper, STUDY)["metric"])

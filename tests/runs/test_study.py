@@ -1,6 +1,7 @@
 """The file of a study: axes, points, seeds, and one line for each mistake in it."""
 
 import copy
+import math
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,12 @@ MISTAKES = {
         "latin_hypercube", {"points": 2, "axes": {"rtt_ms": {"range": [1, 2]}}}
     ),
     "x.yaml: perturb.jitter": at("perturb", {"jitter": 1}),
+    "x.yaml: analysis: value 'peak_shre' is unknown; did you mean 'peak_share'\\?": at("analysis", {"peak_shre": 0.9}),
+    "x.yaml: analysis: peak_share: Input should be a valid number \\(got '0,9'\\)": at(
+        "analysis", {"peak_share": "0,9"}
+    ),
+    "x.yaml: analysis: rates_count: Input should be 'received' or": at("analysis", {"rates_count": "recieved"}),
+    "x.yaml: grid.rtt_ms: must be finite, and a whole number below 2\\^63": at("grid", "rtt_ms", [20, 2**63]),
 }
 
 
@@ -174,6 +181,16 @@ def test_a_range_from_which_nothing_can_be_drawn_is_refused(range_):
     given["latin_hypercube"]["axes"]["rtt_ms"]["range"] = range_
     with pytest.raises(InputError, match="latin_hypercube.axes.rtt_ms.range: must be two numbers, the smaller first"):
         study(given)
+
+
+@pytest.mark.parametrize("high", [2**63, 10**400, math.inf])
+def test_a_range_that_no_column_of_the_table_holds_is_refused(high):
+    given = drawn()
+    given["latin_hypercube"]["axes"]["buffer_pkts"]["range"] = [5, high]
+    with pytest.raises(InputError, match="axes.buffer_pkts.range: must be finite, and a whole number below 2\\^63"):
+        study(given)
+    given["latin_hypercube"]["axes"]["buffer_pkts"]["range"] = [5, 2**63 - 1]
+    assert study(given).point(0)["buffer_pkts"] < 2**63
 
 
 @pytest.mark.parametrize("name", ["a b", "..", "$(id)", "-x", "a;b"])

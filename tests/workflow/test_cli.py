@@ -11,6 +11,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.workflow import cli, run
 from tcpfair.workflow.cli import main, parser
+from tcpfair.workflow.state import State
 from tests.commands import succeed
 from tests.small_checkout import edit
 
@@ -103,7 +104,7 @@ def test_bits_are_compared_before_a_build_whose_plan_follows_from_that(root, mon
     assert complaint(capsys, command) == "error: the plan is made again"
 
 
-@pytest.mark.parametrize("exhibit", ["ogura.fig8,ogura.table1", ""])
+@pytest.mark.parametrize("exhibit", ["ogura.fig8,ogura.table1", "", "[ogura.fig8", "*"])
 def test_a_figure_is_one_exhibit(root, capsys, exhibit):
     expected = f"error: figure: {exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4"
     assert complaint(capsys, ["figure", exhibit]) == expected
@@ -261,3 +262,37 @@ def test_an_unknown_command_names_the_one_that_was_probably_meant(typed, meant):
     assert (done.returncode, done.stdout) == (2, "")
     meant = f"did you mean '{meant}'? " if meant else ""
     assert done.stderr == f"error: unknown command '{typed}'; {meant}./reproduce --help lists them\n"
+
+
+def test_checksums_of_a_missing_file_are_refused(root, capsys):
+    assert complaint(capsys, ["checksums", str(root / "data" / "cels.yaml")]).endswith(
+        "data/cels.yaml: no such file; if it was removed on purpose, give its folder"
+    )
+
+
+def test_the_error_of_a_step_is_repeated_after_all_other_output(root, capsys, monkeypatch):
+    def build(plan, **how):
+        for line in ("error: first", "made it", "error: second"):
+            State().print(line)
+        return 1
+
+    monkeypatch.setattr(run, "build", build)
+    assert main(["build"]) == 1
+    assert capsys.readouterr().err == "error: first; errors in all: 2, see above\n"
+    assert main(["build", "--dry-run"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("cores", ["0", "-1", "x"])
+def test_cores_are_one_or_more(cores, capsys):
+    with pytest.raises(SystemExit):
+        main(["figure", "ogura.fig4", f"--cores={cores}"])
+    assert f"--cores: must be a whole number of 1 or more (got '{cores}')" in capsys.readouterr().err
+
+
+def test_an_error_comes_after_what_was_printed_before():
+    shown = "from tcpfair.workflow.cli import _complain; print('first'); _complain('last')"
+    done = subprocess.run(
+        [sys.executable, "-c", shown], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    assert done.stdout == "first\nlast\n"

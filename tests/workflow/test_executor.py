@@ -1,12 +1,13 @@
 """The executor: what is missing is cut into jobs of about the same length, and one line says what failed."""
 
 import json
+import re
 
 import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.workflow import ensemble, executor, run
+from tcpfair.workflow import ensemble, executor, run, state
 from tcpfair.workflow.executor import Campaign, Item, Made, cut, side_by_side
 from tests.workflow.in_process import InProcess
 
@@ -142,3 +143,11 @@ def test_the_state_knows_groups_and_jobs(layout, made, monkeypatch):
 @pytest.mark.parametrize("cores", [1, 2])
 def test_tasks_side_by_side_give_each_its_result(cores):
     assert dict(side_by_side(divmod, [(7, 2), (9, 4)], cores)) == {(7, 2): (3, 1), (9, 4): (2, 1)}
+
+
+def test_tasks_side_by_side_show_their_progress(monkeypatch, capsys):
+    monkeypatch.setattr(state, "_EVERY_S", 0)
+    monkeypatch.setattr(executor.time, "monotonic", iter(range(0, 1000, 30)).__next__)
+    found = executor.watched([((1,), 3), ((2,), 5)], "short", 8, lambda task, result: result)
+    assert list(found) == [((1,), 3), ((2,), 5)]
+    assert re.match(r"short 3 of 8 runs; about \d+ (s|min) of simulation left\n", capsys.readouterr().out)

@@ -52,6 +52,18 @@ def test_a_file_becomes_a_trace_with_what_was_inferred_and_where_it_is_from(layo
     assert told["format"] == "iperf3" and told["said"] == {}
 
 
+@pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 50), os.unlink], ids=["truncated", "removed"])
+def test_a_damaged_recording_is_to_be_imported_again(layout, damage):
+    folder, _ = importing.bring(layout, REPORT)
+    damage(folder / "samples.parquet")
+    with pytest.raises(
+        InputError, match=r"samples\.parquet: .*; import the recording again: ./reproduce import --repl"
+    ):
+        importing.look(folder)
+    importing.bring(layout, REPORT, replace=True)
+    importing.look(folder)
+
+
 @pytest.mark.parametrize("path", [REPORT, RUN], ids=lambda path: path.name)
 def test_a_recording_is_read_once(layout, tmp_path, monkeypatch, path):
     """And never again: what is drawn afterwards needs the tool's own files no more."""

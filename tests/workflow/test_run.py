@@ -180,6 +180,7 @@ def test_exhibits_that_failed_are_named_with_their_reason_those_that_were_asked_
     assert run.failed_exhibits(make_plan(root)) == ["ogura.fig8, ogura.table1: why"]
     assert run.failed_exhibits(make_plan(root, only=["ogura.table1"])) == ["ogura.table1: why"]
     text = run.summary(plan, time.time())
+    assert [line[:11].rstrip() for line in text.splitlines()[-2:]] == ["missing", "failed"]
     assert "failed     ogura.fig8, ogura.table1: why" in text and "missing    draw ogura.fig8" in text
 
 

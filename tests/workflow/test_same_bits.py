@@ -1,5 +1,6 @@
 """The same bits are recognised, other bits too, and only then is anything marked."""
 
+import re
 import shutil
 
 import pytest
@@ -34,6 +35,9 @@ def layout(shipped, tmp_path):
 def test_unchanged_code_gives_the_same_bits(layout, capsys):
     assert same_bits.main(layout) == 0
     shown = capsys.readouterr().out
+    assert re.search(
+        r"^same bits\? comparing \d+ short runs, \d+ shipped ones and 0 of ensembles: about \d", shown, re.M
+    )
     assert "compared   4 runs of the smoke plan, 3 shipped runs" in shown
     assert "the same bits" in shown
 
@@ -69,6 +73,9 @@ def test_runs_of_another_scenario_are_all_simulated_and_not_taken_on_trust(layou
     edit(layout.root / "config/papers/ogura.yaml", "buffer_pkts: {value: 10,", "buffer_pkts: {value: 4,")
     assert same_bits.main(layout, mark=True) == 1
     shown = capsys.readouterr().out
+    assert re.search(
+        r"^same bits\? comparing \d+ short runs, \d+ shipped ones and 0 of ensembles: about \d", shown, re.M
+    )
     assert "5 shipped runs" in shown
     assert "differs    ogura/pair" in shown
 

@@ -55,7 +55,7 @@ def digest_of_file(path: Path) -> str:
     try:
         return digest(scenario, seed)
     except InputError as error:
-        raise InputError(f"{path}: scenario: {error}") from None
+        raise InputError(f"{path}: scenario: {str(error).removeprefix('scenario: ')}") from None
 
 
 def read(path: Path) -> tuple[Scenario, int]:

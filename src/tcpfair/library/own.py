@@ -21,12 +21,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import FunctionType
 
 from tcpfair import cc
 from tcpfair.errors import InputError
 
 _PLACE = "<own algorithms>"  # in `tcpfair.cc.__path__`
 _KEPT_CACHES = 8  # of engines compiled with user algorithms
+_UNDECORATED = ": cannot be compiled; write @jit on the line before its def, with `from tcpfair.jit import jit`"
 _EMPTY_WORDS = re.compile(
     r"Failed in|No implementation|There (is|are)|During:|File |[->^ ]|Unsupported functionality|$"
 )
@@ -93,7 +95,7 @@ def serve(own: tuple[str, ...]) -> None:
         from tcpfair.library import live  # and with it the engine
 
         failed = None
-    except Exception as error:
+    except BaseException as error:  # SystemExit too: the file may call sys.exit
         failed = _in_one_line(error, own)
     while True:
         try:
@@ -104,7 +106,7 @@ def serve(own: tuple[str, ...]) -> None:
         if failed is None:
             try:
                 found = live.run(Scenario.model_validate(values), seed)
-            except Exception as error:
+            except BaseException as error:
                 found = _in_one_line(error, own)
         pickle.dump(found, out)
         out.flush()
@@ -127,7 +129,8 @@ class _Finder:
 def register(own: Sequence[str]) -> None:
     """Add user algorithms to the registry, and use a separate cache for the engine that is compiled with them.
 
-    Has an effect only before `tcpfair.engine.loop` is imported. Raises InputError for a file that has no algorithm.
+    Has an effect only before `tcpfair.engine.loop` is imported. Raises InputError for a file that has no algorithm, and
+    for a rule without ``@jit``.
     """
     if not own:
         return
@@ -142,11 +145,15 @@ def register(own: Sequence[str]) -> None:
     sys.path_importer_cache[_PLACE] = _Finder(own)
     cc.__path__.append(_PLACE)
     for path in own:
-        if Path(path).stem not in registry.algorithms():
+        made = registry.algorithms().get(Path(path).stem)
+        if made is None:
             raise InputError(f"{path}: no algorithm: it needs PARAMS and STATE, see tcpfair.cc.api")
+        for rule in (made.on_ack, made.on_loss, made.on_timeout, made.on_round, made.on_every_ack):
+            if isinstance(rule, FunctionType) and not hasattr(rule, "py_func"):
+                raise InputError(f"{path}:{rule.__code__.co_firstlineno}: {rule.__name__}{_UNDECORATED}")
 
 
-def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
+def _in_one_line(error: BaseException, own: Sequence[str]) -> InputError:
     """The error in a user algorithm, with file and line if available."""
     if isinstance(error, InputError):
         return error
@@ -162,6 +169,10 @@ def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
     line = next((each.strip() for each in text.splitlines() if not _EMPTY_WORDS.match(each)), type(error).__name__)
     if isinstance(error, KeyError):  # numba's message for a field that a record does not have
         line = f"{text} is not known; name it in STATE or PARAMS"
+    elif helper := re.match(r"Untyped global name '(\w+)'.*<class 'function'>", line):
+        line = f"{helper[1]}{_UNDECORATED}"
+    elif not isinstance(error, Exception):
+        line = f"raises {type(error).__name__}, which ends the process; remove it"
     told = re.findall(rf'File "([^"]*(?:{names}))", line (\d+)', text) or frames or _lines_with(line, own)
     return InputError("{}:{}: {}".format(*(told or [(own[0], "?")])[-1], line))
 

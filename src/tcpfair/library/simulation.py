@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,8 @@ def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str
         check_known("flow: algorithm", [cc], algorithms())
         for given in settings.keys() & {param.name for param in algorithm(cc).params}:
             raise InputError(f"flow: {given} is a parameter of {cc}: write params={{{given!r}: {settings[given]!r}}}")
+    if "rtt_s" in settings:
+        raise InputError("flow: rtt_s: give rtt_ms instead")
     check_known("flow: field", settings, Flow.model_fields)
     return {"protocol": f"{name}, {rtt_ms:g} ms", "cc": path or cc, "rtt_s": rtt_ms / MS_PER_S, **settings}
 
@@ -507,8 +509,8 @@ class Run:
 
     def ruler(self, reference: rulers.Reference) -> Floats:
         """Mean goodput over that of a reference world, (..., flows): see `tcpfair.metrics.ruler`."""
-        worlds = {"self": "self_mbps", "solo": "solo_mbps", "max_min": "max_min_mbps"}
-        value = getattr(self, worlds.get(reference, "max_min_mbps"))
+        check_known("ruler: reference", [reference], get_args(rulers.Reference))
+        value = getattr(self, f"{reference}_mbps")
         return rulers.ruler(self.goodput_mbps, reference, y_self=value, x=value, m=value)
 
     @property

@@ -237,9 +237,14 @@ def write(trace: Trace, folder: Path) -> None:
 def read(folder: Path) -> Trace:
     """Read and check a trace: files against their hashes, tables against the schema.
 
-    Raises InputError naming the file and, for shipped data, the command that rewrites it on purpose.
+    Raises InputError naming the file, and the command that rewrites it: for a recording, the import.
     """
     manifest = read_manifest(folder)
+    remedy = (
+        f"restore it, or rewrite it on purpose with `./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
+    )
+    if "names" in manifest:
+        remedy = "import the recording again: ./reproduce import --replace PATH"
     shared, files = _names_in(manifest, SHARED, folder), _names_in(manifest, "files", folder)
     frames = {}
     for name in (*TABLES, POLLS) if f"{POLLS}.parquet" in files else TABLES:
@@ -252,12 +257,9 @@ def read(folder: Path) -> Trace:
                 )
             path = folder.parents[1] / place / path.name
         if not path.is_file():
-            raise InputError(f"{path}: missing; {folder / MANIFEST} lists it")
+            raise InputError(f"{path}: missing; {folder / MANIFEST} lists it; {remedy}")
         if file_hash(path) != files.get(path.name):
-            raise InputError(
-                f"{path}: differs from the hash in manifest.json; restore it, or rewrite it on purpose with "
-                f"`./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
-            )
+            raise InputError(f"{path}: differs from the hash in manifest.json; {remedy}")
         frames[name] = read_table(path, name)
     provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", SHARED)}
     trace = Trace(**frames, provenance=provenance)

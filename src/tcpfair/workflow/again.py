@@ -20,7 +20,8 @@ from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
-from tcpfair.workflow.executor import say, side_by_side
+from tcpfair.workflow.executor import say, side_by_side, watched
+from tcpfair.workflow.state import Group
 
 SHARE = 0.02  # of the shipped runs, by default
 _SEEDS = 10**6
@@ -53,9 +54,14 @@ def shipped(layout: Layout) -> list[Held]:
     return found
 
 
+def size(runs: Sequence[Held]) -> Group:
+    """The expected time of some runs on one core, and their number."""
+    return Group(sum(run.pkts for run in runs) / costs.PLANNED_PKTS_PER_S, runs=len(runs))
+
+
 def about(runs: Sequence[Held], cores: int) -> str:
     """The expected time of some runs."""
-    return costs.duration_text(sum(run.pkts for run in runs) / costs.PLANNED_PKTS_PER_S / cores)
+    return costs.duration_text(size(runs).expected_s / cores)
 
 
 def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
@@ -99,7 +105,8 @@ def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str
     """Names of the shipped runs that differ when they are simulated now, as they are found."""
     live.prepare(say)  # once, before the parallel processes start
     # in order of the experiments, whose trace and runs each process reads once
-    for (_, run), is_held in side_by_side(gives_shipped_rows, [(layout, run) for run in sorted(chosen)], cores):
+    found = side_by_side(gives_shipped_rows, [(layout, run) for run in sorted(chosen)], cores)
+    for (_, run), is_held in watched(found, "shipped", len(chosen)):
         if not is_held:
             yield run.name
 

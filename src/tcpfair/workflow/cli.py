@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from tcpfair.errors import InputError, printable, unknown
@@ -17,6 +20,7 @@ from tcpfair.files import checksums, costs
 from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.machine import free_cores
 from tcpfair.workflow.full_disk import REMEDY
+from tcpfair.workflow.state import errors
 
 # errors of the place that is written to, not of the program: full, over quota, no permission
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -32,6 +36,8 @@ _BENCHMARKS = {
     "packet-lab": "lab",
 }
 _DEFAULT_CONFIG = "config/config.yaml"
+# beginnings of the metrics that need self-pairs, which a study lacks
+_BY_SELF_PAIRS = ("U_", "S_", "T_U", "converged_", "zero_share", "self_pair_")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,9 +45,13 @@ def main(arguments: list[str] | None = None) -> int:
     given, rest = parser().parse_known_args(arguments)
     if rest:
         given.command.error(str(unknown("argument", rest[0], given.command.options)))
+    errors.clear()
     try:
         status = given.run(given) or 0
         sys.stdout.flush()  # here, where a closed pipe is handled
+        if status and errors:
+            more = f"; errors in all: {len(errors)}, see above" if len(errors) > 1 else ""
+            _complain(f"{errors[0]}{more}")
         if given.benchmark:
             layout = Layout(repository_root(), given.source)
             costs.note(costs.folder(layout) / given.benchmark.format(**vars(given)))
@@ -75,7 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _complain(line: str) -> None:
-    """Print a line on stderr in one write, because others may write to the same pipe; `print` writes twice."""
+    """Print a line on stderr, after what was printed before, in one write: others may write to the same pipe."""
+    with suppress(OSError):
+        sys.stdout.flush()
     sys.stderr.write(f"{line}\n")
 
 
@@ -103,15 +115,26 @@ class _Command(argparse.ArgumentParser):
     def format_help(self) -> str:
         if not self.prog.endswith(" study"):
             return super().format_help()
-        from tcpfair.measures.shown import listed
+        from tcpfair.measures.catalogue import READS
+        from tcpfair.measures.shown import METRICS
 
-        return f"{super().format_help()}\n{listed()}\n"
+        groups = ", ".join(name for name, reads in READS.items() if reads is not None)
+        metrics = [f"  {name:<22}{of.label}" for name, of in METRICS.items() if not name.startswith(_BY_SELF_PAIRS)]
+        listed = ["measures:", fill(groups, 78, initial_indent="  ", subsequent_indent="  ")]
+        listed += ["metrics (those of flows end in _flow1, _flow2, ...):", *metrics]
+        return "\n".join([super().format_help(), *listed, ""])
 
 
 def _asked_path(text: str) -> Path:
     """A path relative to the folder where ./reproduce was called if it exists there, else relative to the checkout."""
     asked = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."), text)
     return Path(os.path.relpath(asked)) if not Path(text).is_absolute() and asked.exists() else Path(text)
+
+
+def _one_or_more(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more (got {text!r})")
+    return int(text)
 
 
 def _absolute(text: str) -> Path:
@@ -154,7 +177,7 @@ def _command(help: str, *options: Option, name: str = "") -> Callable[[Run], Run
 
 _CONFIG = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
 _CONFIGFILE = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
-_CORES = _option("--cores", type=int, help="processes at a time")
+_CORES = _option("--cores", type=_one_or_more, metavar="N", help="processes at a time")
 _DRY_RUN = _option("--dry-run", "-n", action="store_true", help="only print the work and its expected time")
 _PROFILE = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
 _YES = _option("--yes", action="store_true", help="start or delete without confirmation")
@@ -243,10 +266,10 @@ def _figure(given: argparse.Namespace) -> int:
     from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
+    if not re.fullmatch(r"[\w.]+", given.exhibit):
+        raise InputError(f"figure: {given.exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4")
     given.config = [*given.config, f"only=[{given.exhibit}]"]
     plan = _compared(_plan(given), given)
-    if len(plan.exhibits) != 1:
-        raise InputError(f"figure: {given.exhibit!r} is not one exhibit; name it as PAPER.EXHIBIT, such as ogura.fig4")
     ((paper, exhibit),) = plan.exhibits
     wanted = plan.to_make("measure", paper.paper)
     if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):
@@ -307,6 +330,8 @@ def _checksums(given: argparse.Namespace) -> None:
     for path in given.paths:
         if not path.absolute().is_relative_to(data):
             raise InputError(f"{path}: not below data/, whose files have checksums")
+        if not path.exists():
+            raise InputError(f"{path}: no such file; if it was removed on purpose, give its folder")
     listed = checksums.update(data, [path.absolute() for path in given.paths])
     print(f"checksums  {', '.join(f'data/{name}' for name in listed) or 'none: these files have none'}")
 

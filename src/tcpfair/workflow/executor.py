@@ -16,6 +16,7 @@ import importlib
 import json
 import math
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from tcpfair.files import costs
 from tcpfair.files.files import discard_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import shards
-from tcpfair.workflow.state import Group, State, teller
+from tcpfair.workflow.state import PROGRESS, Group, State, teller
 
 EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
@@ -251,3 +252,22 @@ def side_by_side(function: Callable, tasks: Iterable[tuple], cores: int) -> Iter
         waiting = {pool.submit(function, *task): task for task in tasks}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
+
+
+def watched(
+    found: Iterable[tuple[tuple, Any]],
+    group: str,
+    n_runs: int,
+    runs: Callable[[tuple, Any], int] = lambda task, result: 1,
+) -> Iterator[tuple[tuple, Any]]:
+    """What `side_by_side` yields, with its progress on the terminal; ``runs`` counts those of a task and its result."""
+    groups, done, began_s = {group: Group(runs=n_runs)}, 0, time.monotonic()
+    state = State(groups)
+    try:
+        for task, result in found:
+            done += runs(task, result)
+            groups[group] = Group((time.monotonic() - began_s) * n_runs / max(done, 1), runs=n_runs)
+            state.takes(f"{PROGRESS} {group} all {done} {n_runs}")
+            yield task, result
+    finally:
+        state.close()

@@ -204,7 +204,7 @@ def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: st
     try:
         simulate.run(plan, wanted, cores or free_cores(), profile)
     except executor.FailedItemsError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        State(stream=sys.stderr).print(f"error: {error}")
         return 1
     return 0
 
@@ -366,16 +366,16 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
         lines += _moved(plan)
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
     lines += [paint(f"stale      {line}", "red") for line in asked.stale_ensembles]
+    if plan.opened.is_file():
+        lines.append(paint(f"open       {os.path.relpath(plan.opened)}", "green"))
+    if plan.beside and plan.beside.opened.is_file():
+        lines.append(f"and        {os.path.relpath(plan.beside.opened)}, recordings of real hosts (source raw)")
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
     failed = failed_exhibits(plan)
     lines += [paint(f"failed     {reason}", "red") for reason in failed[:SHOWN]]
     lines += [f"           and {len(failed) - SHOWN} more reasons"] if len(failed) > SHOWN else []
-    if plan.opened.is_file():
-        lines.append(paint(f"open       {os.path.relpath(plan.opened)}", "green"))
-    if plan.beside and plan.beside.opened.is_file():
-        lines.append(f"and        {os.path.relpath(plan.beside.opened)}, recordings of real hosts (source raw)")
     return "\n".join(lines)
 
 

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 import pandas as pd
 
 from tcpfair import cc, sources
-from tcpfair.files import checksums
+from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
 from tcpfair.library import live
-from tcpfair.papers.expand import expected_pkts, run_specs, shorten, values_behind
+from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
 from tcpfair.runs import code, ensemble_table, store
@@ -31,10 +31,12 @@ from tcpfair.runs.store import Asked
 from tcpfair.workflow import again, executor
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of
-from tcpfair.workflow.executor import side_by_side
+from tcpfair.workflow.executor import side_by_side, watched
+from tcpfair.workflow.state import Group
 
 SHOWN = 20  # lines on the terminal
 BITS = "bits.csv"  # paper, experiment, run_id, sha256 of the results of the smoke plan
+_SHORT_S, _SHIPPED_S = 0.06, 1.5  # of one core for a run, in addition to its simulation
 _COLUMNS = ["paper", "experiment", "run_id", "sha256"]
 
 
@@ -45,11 +47,26 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     names = load(layout.ensemble_config).names if layout.ensemble_config.is_file() else []
     live.prepare(executor.say)  # once, before the parallel processes start
     tasks = [(layout, paper, name, smoke_s) for paper, config in papers.items() for name in config.experiments]
-    hashes = {task[1:3]: rows for task, rows in side_by_side(smoke_bits, tasks, cores)}
+    short = [
+        Held.of(config, name, spec)
+        for config in papers.values()
+        for name in config.experiments
+        for spec in _smoke_specs(config, name, smoke_s)
+    ]
+    smoke, chosen = again.size(short), list(_sample(layout))
+    other = {name: _size_of_sample(ensemble) for name in names if (ensemble := _made_by_other_code(layout, name))}
+    repeated = Group(sum(size.expected_s for size in other.values()), runs=sum(size.runs for size in other.values()))
+    other_s = _SHORT_S * smoke.runs + _SHIPPED_S * len(chosen)
+    simulated_s = sum(size.expected_s for size in (smoke, again.size(chosen), repeated))
+    takes = costs.duration_text((simulated_s + other_s) / cores)
+    parts = f"{smoke.runs} short runs, {len(chosen)} shipped ones and {repeated.runs} of ensembles"
+    executor.say(f"same bits? comparing {parts}: about {takes}")
+    rows = watched(side_by_side(smoke_bits, tasks, cores), "short", smoke.runs, lambda task, rows: len(rows))
+    hashes = {task[1:3]: rows for task, rows in rows}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
-    chosen = list(_sample(layout))
     differ = _moved_bits(layout, bits) + sorted(again.compared(layout, chosen, cores))
-    for _, lines in side_by_side(compare_ensemble, [(layout, name) for name in names], cores):
+    found = side_by_side(compare_ensemble, [(layout, name) for name in other], cores)
+    for _, lines in watched(found, "ensembles", repeated.runs, lambda task, lines: other[task[1]].runs):
         differ += lines
     for line in differ[:SHOWN]:
         print(f"differs    {line}")
@@ -75,15 +92,13 @@ def smoke_bits(layout: Layout, paper: str, experiment: str, smoke_s: float) -> l
     """A hash of the results of each run of an experiment's smoke plan, in rows of ``bits.csv``."""
     config = load_paper(layout.paper_config(paper))
     return [
-        (
-            paper,
-            experiment,
-            spec.run_id,
-            hash_of(sources.simulate(config, experiment, [shorten(spec, smoke_s)])),
-        )
-        for spec in run_specs(config, experiment)
-        if spec.replicate == 0
+        (paper, experiment, spec.run_id, hash_of(sources.simulate(config, experiment, [spec])))
+        for spec in _smoke_specs(config, experiment, smoke_s)
     ]
+
+
+def _smoke_specs(config: PaperConfig, experiment: str, smoke_s: float) -> list[RunSpec]:
+    return [shorten(spec, smoke_s) for spec in run_specs(config, experiment) if spec.replicate == 0]
 
 
 def _moved_bits(layout: Layout, bits: pd.DataFrame) -> list[str]:
@@ -186,6 +201,13 @@ def sample_of(ensemble: Ensemble) -> list[str]:
             chosen.append(name)
     needed = paper.behind(chosen)
     return [name for name in ensemble.experiments if name in needed]
+
+
+def _size_of_sample(ensemble: Ensemble) -> Group:
+    """The time on one core and the number of the runs that `compare_ensemble` repeats, in two members."""
+    sizes = [ensemble.sizes[name] for name in sample_of(ensemble)]
+    pkts = 2 * sum(size.pkts for size in sizes)
+    return Group(pkts / costs.PLANNED_PKTS_PER_S, runs=2 * sum(size.runs for size in sizes))
 
 
 def mark_ensemble(layout: Layout, name: str) -> bool:

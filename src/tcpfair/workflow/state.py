@@ -14,6 +14,7 @@ from tcpfair.files import costs
 _EVERY_S = 30.0  # between lines without a terminal
 PROGRESS = "progress"  # first word of the lines of jobs that `State` takes
 _PROGRESS_EVERY_S = 1.0
+errors: list[str] = []  # of the steps and jobs of this process, to be repeated after the other output
 _CODES = {"red": "31", "green": "32", "bold": "1"}
 
 
@@ -74,8 +75,10 @@ class State:
         return True
 
     def print(self, line: str) -> None:
-        """Print a permanent line."""
+        """Print a permanent line; an error is added to `errors`."""
         self._clear()
+        if line.startswith("error: "):
+            errors.append(line)
         print(line, file=self.stream, flush=True)
 
     def close(self) -> None:

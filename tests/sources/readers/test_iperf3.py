@@ -264,6 +264,13 @@ def test_the_streams_of_one_text_log_begin_together(name):
     assert read_any(RECORDED / name).flows["start_s"].tolist() == [0.0] * 4
 
 
+def test_server_output_that_lacks_its_first_lines_is_used(tmp_path):
+    text = (RECORDED / "p4_server.txt").read_text()
+    (tmp_path / "cut.txt").write_text(re.sub("Accepted connection .*\n", "", text))
+    flows = iperf3.read(tmp_path / "cut.txt", Sidecar()).flows
+    assert [flow.origin for flow in flows] == [f"{BY_SERVER}_text"] * 4
+
+
 def test_two_text_logs_without_a_clock_cannot_be_put_beside_each_other(tmp_path):
     for name in ("p4.txt", "p4_server.txt"):
         (tmp_path / name).write_text((RECORDED / name).read_text().replace("port 4000", f"port 4{len(name)}0"))

@@ -103,22 +103,23 @@ def _unpacked(lock: Mapping[str, str], scratch: Path) -> Path:
     package = folder() / f"{lock['package']}_{lock['version']}.deb"
     if not package.is_file():
         wanted = f"{lock['package']}={lock['version']}"
-        _call(["apt-get", "download", wanted], f"cannot fetch the kernel package {wanted}", scratch)
+        call(["apt-get", "download", wanted], f"cannot fetch the kernel package {wanted}", scratch)
         with whole(package) as target:
             shutil.copyfile(_one(scratch, "*.deb"), target)
     if hashlib.sha256(package.read_bytes()).hexdigest() != lock["sha256"]:
         raise InputError(f"{package}: its checksum is not that of {LOCK.name}; delete it, and it is fetched again")
-    _call([tool("dpkg-deb"), "-x", str(package), str(scratch / "unpacked")], f"cannot unpack {package}", scratch)
+    call([tool("dpkg-deb"), "-x", str(package), str(scratch / "unpacked")], f"cannot unpack {package}", scratch)
     return scratch / "unpacked"
 
 
 def _agent(scratch: Path) -> Path:
     made = scratch / "agent"
-    _call([*_COMPILE, "-o", str(made), str(HERE / "agent.c"), "-lm"], "agent.c does not compile", scratch)
+    call([*_COMPILE, "-o", str(made), str(HERE / "agent.c"), "-lm"], "agent.c does not compile", scratch)
     return made
 
 
-def _call(words: list[str], what: str, folder: Path) -> None:
+def call(words: list[str], what: str, folder: Path) -> None:
+    """Run a command in a folder; InputError that begins with ``what`` when it fails."""
     try:
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -87,14 +87,16 @@ def tests(lines: Iterable[str], where: str) -> list[Report]:
         if line.startswith("Server output:"):
             is_far = True
             continue
-        if "Connecting to host " in line or "Accepted connection from " in line:
+        is_cut = is_far and _CONNECTED.search(line) is not None  # the section lacks its first lines
+        if "Connecting to host " in line or "Accepted connection from " in line or is_cut:
             is_client = "Connecting to host " in line
             of_far = is_far and not is_client
             found.append(_Test(f"{where}: test {len(found) + 1}", is_client, of_far, clock_s=stamp_s))
             stamp_s, is_far = None, False
             if len(found) > MAX_TESTS:
                 raise InputError(f"{at}: more than {MAX_TESTS} tests; give the log in parts")
-            continue
+            if not is_cut:
+                continue
         if line.startswith("Time: "):
             stamp_s = clock_s(line.removeprefix("Time: "))
             if found and found[-1].clock_s is None and not found[-1].rows:
