@@ -75,10 +75,13 @@ def of_metric(name: str) -> Shown:
     return shown._replace(words=words)
 
 
+# beginnings of the metrics that need self-pairs, which a study lacks
+_BY_SELF_PAIRS = ("U_", "S_", "T_U", "converged_", "zero_share", "self_pair_")
+
+
 def listed() -> str:
-    """The groups that ``measures`` of a study may name, and every metric with its label and unit, as text."""
-    groups = [name for name, reads in catalogue.READS.items() if reads is not None]
-    metrics = [f"  {name:<20}{shown.label}" for name, shown in METRICS.items() if shown.words != name]
-    return "\n".join(
-        ["measures:", fill(", ".join(groups), 78, initial_indent="  ", subsequent_indent="  "), "metrics:", *metrics]
-    )
+    """The groups that ``measures`` of a study may name, and each metric that they give with its label and unit, as text."""
+    groups = ", ".join(name for name, reads in catalogue.READS.items() if reads is not None)
+    metrics = [f"  {name:<22}{of.label}" for name, of in METRICS.items() if not name.startswith(_BY_SELF_PAIRS)]
+    of_groups = ["measures:", fill(groups, 78, initial_indent="  ", subsequent_indent="  ")]
+    return "\n".join([*of_groups, "metrics (those of flows end in _flow1, _flow2, ...):", *metrics])

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 from tcpfair.errors import InputError, printable, unknown
@@ -36,8 +35,6 @@ _BENCHMARKS = {
     "packet-lab": "lab",
 }
 _DEFAULT_CONFIG = "config/config.yaml"
-# beginnings of the metrics that need self-pairs, which a study lacks
-_BY_SELF_PAIRS = ("U_", "S_", "T_U", "converged_", "zero_share", "self_pair_")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -115,14 +112,9 @@ class _Command(argparse.ArgumentParser):
     def format_help(self) -> str:
         if not self.prog.endswith(" study"):
             return super().format_help()
-        from tcpfair.measures.catalogue import READS
-        from tcpfair.measures.shown import METRICS
+        from tcpfair.measures.shown import listed
 
-        groups = ", ".join(name for name, reads in READS.items() if reads is not None)
-        metrics = [f"  {name:<22}{of.label}" for name, of in METRICS.items() if not name.startswith(_BY_SELF_PAIRS)]
-        listed = ["measures:", fill(groups, 78, initial_indent="  ", subsequent_indent="  ")]
-        listed += ["metrics (those of flows end in _flow1, _flow2, ...):", *metrics]
-        return "\n".join([super().format_help(), *listed, ""])
+        return f"{super().format_help()}\n{listed()}\n"
 
 
 def _asked_path(text: str) -> Path:
