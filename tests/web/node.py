@@ -21,7 +21,13 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the
 
 def run(script: Path | str, *arguments: Path | str, stdin: Any = None) -> list[Any]:
     """What a script prints, one value a line, see `plain.cjs`; a script may be text, ``stdin`` may hold arrays."""
-    command = [NODE, *(["-e", script, "--"] if isinstance(script, str) else [str(script)]), *map(str, arguments)]
+    # without the flag node 20 may never end: its end waits for the compiler's thread, which waits for a garbage collection
+    command = [
+        NODE,
+        "--no-concurrent-recompilation",
+        *(["-e", script, "--"] if isinstance(script, str) else [str(script)]),
+        *map(str, arguments),
+    ]
     given = json.dumps(stdin, default=lambda array: array.tolist())
     done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
