@@ -5,12 +5,13 @@ That module has set numba's environment before it imports this one.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -253,6 +254,18 @@ class _EntryCompiler(_ApartCompiler):
     library = _Whole
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """The collector of garbage would visit numba's many lasting objects again and again, a sixth of the compiler's time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 # no Python objects, no GIL, IEEE division
 _OPTIONS = {
     "nopython": True,
@@ -276,7 +289,8 @@ def part(function: Callable, *, inline: bool = False, apart: bool = False) -> CP
 def compiled(function: Callable, args: tuple) -> tuple[str, list[str], bool, list[str], bytes]:
     """The entry point for arguments of these types, as a `tcpfair.jit.Code` has it. Raises numba's errors."""
     dispatcher = _dispatcher(function, _EntryCompiler)
-    dispatcher.compile(tuple(map(numba.typeof, args)))
+    with _without_collector():
+        dispatcher.compile(tuple(map(numba.typeof, args)))
     [result] = dispatcher.overloads.values()
     returned = result.signature.return_type
     values = () if returned == types.none else returned if isinstance(returned, types.BaseTuple) else (returned,)

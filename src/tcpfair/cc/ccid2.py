@@ -22,7 +22,7 @@ import math
 from tcpfair.cc.api import LINUX_6, NS2, Param, decrease_to
 from tcpfair.jit import jit
 
-PARAMS = (Param("b", 0.5, "1", "RFC 4341, section 5; RFC 5681, eq. 4"),)
+PARAMS = (Param("b", 0.5, "1", "RFC 4341, section 5; RFC 5681, eq. 4", least=0.0, most=1.0),)
 STATE = ()
 RELIABLE = False
 WHOLE = True

@@ -13,7 +13,9 @@ from tcpfair.jit import jit
 
 PARAMS = (
     Param("a", 4.0, "packets per RTT", "kozu2014 appendix A: Floyd 1991; at an RTT of one rtt_unit_s"),
-    Param("rtt_unit_s", 1.0, "s", "not stated in kozu2014: the unit of r; Floyd 1991 and ns-2 have seconds"),
+    Param(
+        "rtt_unit_s", 1.0, "s", "not stated in kozu2014: the unit of r; Floyd 1991 and ns-2 have seconds", least=1e-6
+    ),
 )
 STATE = ()
 

@@ -32,7 +32,7 @@ from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit, jit_inline, unlikely
 
 PARAMS = (
-    Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2 (Linux: 410/1024)"),
+    Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2 (Linux: 410/1024)", least=1e-6),
     Param("beta", 0.2, "1", "bhatti2009 IV-C; kozu2014 2.2 (Linux 2.6.22: 1 - 819/1024, from 2.6.25: 1 - 717/1024)"),
     Param("fast_convergence", 1.0, "0 or 1", "kozu2014 eq. 4; Linux default"),
     Param("tcp_friendly", 1.0, "0 or 1", "kozu2014 eq. 3; Linux default"),

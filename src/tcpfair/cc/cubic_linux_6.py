@@ -30,7 +30,7 @@ from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit
 
 PARAMS = (
-    Param("C", 410.0 / 1024.0, "packets/s^3", "Linux 6.18: bic_scale = 41"),
+    Param("C", 410.0 / 1024.0, "packets/s^3", "Linux 6.18: bic_scale = 41", least=1e-6),
     Param("beta", 307.0 / 1024.0, "1", "Linux 6.18: what is cut off, 1 - 717/1024", 1.0 / 1024.0, 1.0),
     Param("fast_convergence", 1.0, "0 or 1", "Linux 6.18"),
     Param("tcp_friendly", 1.0, "0 or 1", "Linux 6.18"),

@@ -16,7 +16,7 @@ from tcpfair.jit import jit
 __all__ = ["HALVING_FLOOR", "PARAMS", "STATE", "on_ack", "on_loss", "on_timeout"]
 
 PARAMS = (
-    Param("C", 0.4, "packets/s^3", "RFC 9438 5"),
+    Param("C", 0.4, "packets/s^3", "RFC 9438 5", least=1e-6),
     Param("beta", 0.3, "1", "RFC 9438 4.6: beta_cubic = 0.7"),
     Param("fast_convergence", 1.0, "0 or 1", "RFC 9438 4.7"),
     Param("tcp_friendly", 1.0, "0 or 1", "RFC 9438 4.3"),

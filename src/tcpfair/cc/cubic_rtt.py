@@ -41,7 +41,7 @@ PARAMS = (
     *(param for param in CUBIC_PARAMS if param.name in OF_LINUX_2_6_32),
     Param("by_rtt", 1.0, "0 or 1", "kozu2014 eq. 6"),
     Param("root", 3.0, "1", "kozu2014 eq. 6; 3 - alpha in section 5.1"),
-    Param("rtt_unit_s", 0.001, "s", "not stated: the unit of RTT in kozu2014 eqs. 6 and 8"),
+    Param("rtt_unit_s", 0.001, "s", "not stated: the unit of RTT in kozu2014 eqs. 6 and 8", least=1e-6),
     Param("smoothed_rtt", 0.0, "0 or 1", "not stated: which RTT kozu2014 eqs. 6 and 8 mean, the least or the smoothed"),
     Param("scaled_C", 0.0, "0 or 1", "kozu2014 eqs. 7-8"),
     Param("x", 1.0, "1", "kozu2014 eq. 9: x(RTT) of this flow, fig. 14"),

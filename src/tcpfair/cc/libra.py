@@ -14,7 +14,7 @@ from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, Param, additive_increase, decre
 from tcpfair.jit import jit
 
 PARAMS = (
-    Param("rtt_ref_s", 0.040, "s", "ogura section 5: RTT of the Reno flow that k and k' follow"),
+    Param("rtt_ref_s", 0.040, "s", "ogura section 5: RTT of the Reno flow that k and k' follow", least=1e-6),
     Param("follow_queue", 0.0, "0 or 1", "ogura eqs. 9-10 (0) or 15-16 (1)"),
 )
 STATE = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,7 +107,8 @@ def param_values(name: str, overrides: dict[str, float]) -> dict[str, float]:
             known = ", ".join(values) or "none"
             raise InputError(f"cc {name}: unknown parameter {key!r}; known are {known}")
         bounds = params[key]
-        if not bounds.least <= value <= bounds.most:
-            raise InputError(f"cc {name}: {key}: must be from {bounds.least:g} to {bounds.most:g} (got {value:g})")
+        if not (math.isfinite(value) and bounds.least <= value <= bounds.most):
+            between = f"from {bounds.least:g} to {bounds.most:g}"
+            raise InputError(f"cc {name}: {key}: must be finite, {between} (got {value:g})")
         values[key] = float(value)
     return values

@@ -18,7 +18,6 @@ from tcpfair.measures.catalogue import GROUPS
 from tcpfair.measures.shown import METRICS, OVER_TIME
 from tcpfair.papers.papers import load_paper, load_yaml
 from tcpfair.papers.scenario import (
-    PARAM_BOUNDS,
     RTO_OF_ALGORITHM,
     RTO_OF_STACK,
     Flow,
@@ -149,7 +148,7 @@ def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
         **{name: getattr(algorithm, name) for name in _OF_ALGORITHM},
         "title": title.rstrip("."),
         "source": " ".join(cited[1].split()) if cited else rest,
-        "params": [param._asdict() | PARAM_BOUNDS.get((algorithm.name, param.name), {}) for param in algorithm.params],
+        "params": [param._asdict() for param in algorithm.params],
         "watches_acks": algorithm.on_every_ack is not None,
     }
 
