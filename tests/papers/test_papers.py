@@ -148,6 +148,8 @@ def test_smoke_runs_are_short_and_keep_the_order_of_starts():
     [
         ("colour", "blue", "colour: Extra inputs"),
         ("settings/speed", stated(1), "speed: Extra inputs"),
+        ("analysis", {"peak_share": stated(9)}, r"analysis: peak_share: Input should be .* equal to 1 \(got 9\)"),
+        ("analysis", {"peak_share": stated("0,9")}, "analysis: peak_share: Input should be a valid number"),
         ("experiments/one/flows/0/rtt", stated(1), "rtt: unknown"),
         ("experiments/one/flows/1/rtt_ms", stated(-20), r"rtt_ms: must be a number above 0 \(got -20\)"),
         ("experiments/one/runs", {"value": 3}, "give `source:`"),

@@ -12,15 +12,25 @@ from collections.abc import Iterable
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS, SOURCES, short_id
-from tcpfair.papers.scenario import AnyModel, Direction, Flow, Record, Scenario, Strict, validated
+from tcpfair.papers.scenario import (
+    AnyModel,
+    Direction,
+    Flow,
+    NonNegative,
+    Positive,
+    Record,
+    Scenario,
+    Strict,
+    validated,
+)
 
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if PyYAML was built with it
 
@@ -43,6 +53,7 @@ _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted at every reference
 
 
+Share = Annotated[float, Field(gt=0, le=1)]
 Scale = Literal["linear", "log", "choices"]
 
 
@@ -209,6 +220,24 @@ class Exhibit(Strict):
         return "table" in (self.kind, self.form)
 
 
+class MeasureValues(Strict):
+    """The values of ``analysis`` that measures read (`tcpfair.measures.groups`); exact types, because they are not converted."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    peak_share: Share = None
+    target_rate_bps: Positive = None
+    common_within_s: NonNegative = None
+    residual_share: Share = None
+    utilisation_counts: Literal["payload", "wire"] = None
+    rates_count: Literal["received", "delivered"] = None
+    sharing_from_s: NonNegative = None
+    sharing_end_s: Positive = None
+    fair_mean_s: Positive = None
+    fair_ratio: Share = None
+    together_rtts: NonNegative = None
+
+
 class PaperConfig(Strict):
     """All of ``config/papers/<paper>.yaml``; or a configuration without a paper: the validation, the testbed, a user's study."""
 
@@ -238,6 +267,8 @@ class PaperConfig(Strict):
         for name, experiment in self.experiments.items():
             if experiment.weights and experiment.weights.experiment not in self.experiments:
                 raise ValueError(f"experiments.{name}.weights: unknown experiment {experiment.weights.experiment!r}")
+        read = {name: self.analysis[name].value for name in MeasureValues.model_fields if name in self.analysis}
+        validated(MeasureValues, read, "analysis")
         return self
 
     @property

@@ -17,16 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from tcpfair.errors import InputError, check_known
 from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
-from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Scale, Value, load_yaml
-from tcpfair.papers.scenario import Direction, NonNegative, Positive, Strict, validated
+from tcpfair.papers.papers import Experiment, MeasureValues, PaperConfig, Perturbation, Scale, Value, load_yaml
+from tcpfair.papers.scenario import Direction, Strict, validated
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
@@ -39,7 +39,6 @@ _REFERENCE = "="
 # by group of measures: the records that it reads besides samples; None if it needs another experiment, which a study lacks
 Reads = Mapping[str, tuple[str, ...] | None]
 _CODE_OF = "code of "
-Share = Annotated[float, Field(gt=0, le=1)]
 _VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # values of a grid axis and points of the hypercube that are checked at first
 _LARGEST = 2**63  # whole numbers beyond it have no column in the table
 
@@ -92,24 +91,6 @@ class Figure(Strict):
     panels: str | None = None
 
 
-class Analysis(Strict):
-    """The values that measures of a study read (`tcpfair.measures.groups`); exact types, because they are not converted."""
-
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
-
-    peak_share: Share = None
-    target_rate_bps: Positive = None
-    common_within_s: NonNegative = None
-    residual_share: Share = None
-    utilisation_counts: Literal["payload", "wire"] = None
-    rates_count: Literal["received", "delivered"] = None
-    sharing_from_s: NonNegative = None
-    sharing_end_s: Positive = None
-    fair_mean_s: Positive = None
-    fair_ratio: Share = None
-    together_rtts: NonNegative = None
-
-
 class StudyFile(Strict):
     """The content of a study's file."""
 
@@ -117,7 +98,7 @@ class StudyFile(Strict):
     base: Base
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    analysis: dict[str, Any] = Field(default_factory=dict, description="see Analysis")
+    analysis: dict[str, Any] = Field(default_factory=dict, description="see MeasureValues")
     grid: dict[str, list[float | int | str | bool]] = Field(default_factory=dict)
     latin_hypercube: LatinHypercube | None = None
     replicates: int = Field(default=1, ge=1, le=1_000_000)
@@ -302,8 +283,7 @@ def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[
     algorithms = list(algorithms)
     possible = [measure for measure, reads in measures.items() if reads is not None]
     file = validated(StudyFile, values, where)
-    check_known(f"{where}: analysis: value", file.analysis, Analysis.model_fields)
-    validated(Analysis, file.analysis, f"{where}: analysis")
+    check_known(f"{where}: analysis: value", file.analysis, MeasureValues.model_fields)
     for number, measure in enumerate(file.measures):
         if measures.get(measure, ()) is None:
             raise InputError(
