@@ -63,7 +63,7 @@ def test_on_paper_the_plots_are_as_wide_as_the_text(browser):
 def test_thresholds_and_round_trip_times_that_do_not_exist_yet_are_missing(browser):
     columns = browser.run(
         "const [side] = tcpfair.lab.sides();"
-        "return side.result.flows.map((flow) => ['ssthresh_pkts', 'srtt_s'].map((name) => tcpfair.panels.columnOf(flow, name)))"
+        "return side.result.flows.map((flow) => ['ssthresh_pkts', 'srtt_s'].map((name) => tcpfair.panels.gaps(flow[name])))"
     )
     assert columns[1][1][0] is None  # the second flow starts later
     for thresholds, rtts in columns:

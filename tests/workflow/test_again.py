@@ -134,7 +134,7 @@ def test_a_run_may_be_chosen(layout, tmp_path, capsys):
         ("pear/1", "did you mean 'pair'"),
         ("pair/4", "has runs 0 to 3"),
         ("pair/-1", "runs 0 to 3"),
-        ("pair", "experiment"),
+        ("pair", "write it as EXPERIMENT/NUMBER, such as"),
     ],
 )
 def test_a_run_that_is_not_there_is_refused(layout, tmp_path, run, message):

@@ -141,7 +141,9 @@ def _chosen(behind: dict[str, store.Held], run: str) -> tuple[str, int]:
             (run.pkts, name, number) for name, held in behind.items() for number, run in enumerate(held.runs(name))
         ]
         return min(every)[1:]
-    name, _, number = run.replace(".", "/").rpartition("/")
+    name, slash, number = run.replace(".", "/").rpartition("/")
+    if not slash:
+        raise InputError(f"--run {run}: write it as EXPERIMENT/NUMBER, such as {next(iter(behind))}/0")
     name = name.rpartition("/")[2]
     check_known("--run EXPERIMENT/NUMBER: experiment", [name], behind)
     n_runs = len(behind[name].runs(name))

@@ -84,7 +84,7 @@ tcpfair.copying = (() => {
   /** The samples of a side's run as a table. */
   function csvOf({ of, result }) {
     const columns = [["t_s", result.t_s], ["queue_pkts", result.link.queue_pkts], ["dropped_pkts", result.link.dropped_pkts]];
-    result.flows.forEach((flow, n) => ["delivered_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"].forEach((name) => columns.push([`${name}_${n + 1}`, tcpfair.panels.columnOf(flow, name)])));
+    result.flows.forEach((flow, n) => ["delivered_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"].forEach((name) => columns.push([`${name}_${n + 1}`, tcpfair.panels.gaps(flow[name])])));
     const rows = Array.from(result.t_s, (_, k) => columns.map(([, values]) => String(values[k] ?? "")).join(","));
     const names = of.scenario.flows.map(({ protocol }, n) => `${n + 1} ${protocol}`).join(", ");
     return [`# digest ${result.digest}; seed ${of.seed}; flows ${names}`, columns.map(([name]) => name).join(","), ...rows, ""].join("\n");

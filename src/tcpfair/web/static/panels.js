@@ -13,10 +13,8 @@ tcpfair.panels = (() => {
   const MS_PER_S = 1e3;
   const PEAKS_MOST = 4000; // losses whose windows are drawn between the samples
 
+  /** Values, null where there is none. */
   const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
-
-  /** The values of a column of a flow's samples, null where it has none. */
-  const columnOf = (flow, name) => gaps(flow[name]);
 
   /** One line for each long flow from a column of its samples. */
   const ofSamples = (column, factor = 1) => (side) =>
@@ -134,5 +132,5 @@ tcpfair.panels = (() => {
     for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
   }
 
-  return { PANELS, columnOf };
+  return { PANELS, gaps };
 })();
