@@ -26,7 +26,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from tcpfair.files.layout import Layout
 from tcpfair.metrics.exactmath import log10
@@ -176,6 +175,8 @@ def _values(numbers: pd.DataFrame, exhibit: str) -> pd.DataFrame:
 
 def _printed_sd(numbers: pd.DataFrame) -> pd.DataFrame:
     """Two means of n runs with the published standard deviation, for every cell of J that has one."""
+    from scipy.special import ndtri  # slow to import, and rarely needed
+
     parts = []
     levels = ndtri((1 + (np.arange(_LEVELS) + 0.5) / _LEVELS) / 2)  # of the half-normal distribution
     for exhibit, rows in numbers.groupby("exhibit", sort=False):
