@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import solve_ivp
 
 from tcpfair.units import BITS_PER_BYTE
 
@@ -215,6 +214,8 @@ def exact_t2_s(
 
 def _integrated_cwnd_pkts(t_s: Floats, rtt_min_s: float, capacity_pps: float, reference_rtt_s: float) -> Floats:
     """Window of Libra whose k follows the queue, by Runge-Kutta from the BDP at t = 0."""
+    from scipy.integrate import solve_ivp  # slow to import, and rarely needed
+
     solution = solve_ivp(
         lambda _, w: window_growth_pps("libra", w, rtt_min_s, capacity_pps, reference_rtt_s, follow_queue=True),
         (0.0, t_s[-1]),

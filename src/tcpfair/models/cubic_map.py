@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from tcpfair.models import cubic
 
@@ -88,7 +87,7 @@ class Link:
 
         if surplus_pps(0.0) <= 0:
             return 0.0
-        return self.full_wait_s if surplus_pps(self.full_wait_s) >= 0 else brentq(surplus_pps, 0.0, self.full_wait_s)
+        return self.full_wait_s if surplus_pps(self.full_wait_s) >= 0 else _root(surplus_pps, 0.0, self.full_wait_s)
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class CubicMap:
         late_s = 1.0
         while above(late_s) < 0:
             late_s *= 2
-        t_s = brentq(above, 0.0, late_s) if above(0.0) < 0 else 0.0
+        t_s = _root(above, 0.0, late_s) if above(0.0) < 0 else 0.0
         return t_s, windows_pkts(t_s)
 
     def path(self, w_max_pkts: npt.ArrayLike, losses: int) -> tuple[Floats, Floats]:
@@ -172,8 +171,15 @@ class CubicMap:
         moving = np.abs(drifts) > _STILL
         shares, drifts = _SHARES[moving], drifts[moving]
         turns = np.flatnonzero(np.diff(np.sign(drifts)))
-        return [brentq(lambda s: self.next_share(s) - s, shares[i], shares[i + 1]) for i in turns]
+        return [_root(lambda s: self.next_share(s) - s, shares[i], shares[i + 1]) for i in turns]
 
     def is_still(self) -> bool:
         """Whether every share reproduces itself."""
         return all(abs(self.next_share(share) - share) <= _STILL for share in _SHARES[::6])
+
+
+def _root(of: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function is 0 between two values at which its signs differ."""
+    from scipy.optimize import brentq  # slow to import, and needed by one paper
+
+    return brentq(of, low, high)
