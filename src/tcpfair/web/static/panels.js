@@ -13,7 +13,7 @@ tcpfair.panels = (() => {
   const MS_PER_S = 1e3;
   const PEAKS_MOST = 4000; // losses whose windows are drawn between the samples
 
-  /** Values, null where there is none. */
+  /** Values, null where one is missing. */
   const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
 
   /** One line for each long flow from a column of its samples. */
