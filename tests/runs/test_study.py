@@ -162,6 +162,7 @@ MISTAKES = {
     "x.yaml: analysis: peak_share: Input should be a valid number \\(got '0,9'\\)": at(
         "analysis", {"peak_share": "0,9"}
     ),
+    "x.yaml: analysis.fair_ratio.float: Input should be a valid number": at("analysis", {"fair_ratio": [0.8, 1.25]}),
     "x.yaml: analysis: rates_count: Input should be 'received' or": at("analysis", {"rates_count": "recieved"}),
     "x.yaml: grid.rtt_ms: must be finite, and a whole number below 2\\^63": at("grid", "rtt_ms", [20, 2**63]),
 }

@@ -98,7 +98,7 @@ class StudyFile(Strict):
     base: Base
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    analysis: dict[str, Any] = Field(default_factory=dict, description="see MeasureValues")
+    analysis: dict[str, float | int | str | bool] = Field(default_factory=dict, description="see MeasureValues")
     grid: dict[str, list[float | int | str | bool]] = Field(default_factory=dict)
     latin_hypercube: LatinHypercube | None = None
     replicates: int = Field(default=1, ge=1, le=1_000_000)

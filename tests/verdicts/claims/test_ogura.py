@@ -60,7 +60,7 @@ def test_the_ratio_of_two_flows_is_that_of_their_mean_throughputs():
 
 
 def test_what_is_fair_is_the_same_in_claims_and_configuration():
-    fair = CONFIGS["ogura"].analysis_value("fair_band")
+    fair = CONFIGS["ogura"].analysis_value("fair_ratio")
     for claim_id in ("ogura.c16", "ogura.c22"):
         clause = CLAIMS[claim_id].clauses["fair"]
         assert [clause.at_least, clause.at_most] == fair

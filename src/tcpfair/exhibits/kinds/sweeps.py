@@ -151,7 +151,7 @@ def metric_lines(
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if printed else 5.4)
     if metric == "ratio":
-        low, high = context.value("fair_band")
+        low, high = context.value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
     protocols = protocols_of(experiment)
     half = _APART_FROM_PRINT / 2

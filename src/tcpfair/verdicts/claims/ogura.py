@@ -115,7 +115,7 @@ def ogura_c13(evidence: Evidence) -> Quantities:
 def ogura_c14(evidence: Evidence) -> Quantities:
     """Two Proposal flows share fairly at almost all loss rates."""
     ratio = _ratio(evidence, "loss_sweep", "loss_rate", protocol="Proposal")
-    low, high = evidence.config.analysis_value("fair_band")
+    low, high = evidence.config.analysis_value("fair_ratio")
     return {"almost_all": share_of(ratio.notna(), (ratio >= low) & (ratio <= high))}
 
 
