@@ -386,6 +386,7 @@
       draw();
       tell();
       document.body.dataset[`digest${one.name}`] = one.result.digest;
+      keepLink(); // with the number of seeds that have ended
     }
     drawState();
     drawStatus();
