@@ -10,11 +10,12 @@ from tcpfair.errors import InputError
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import METRICS, READS
 from tcpfair.measures.groups import BY_GROUP
-from tcpfair.runs.study import STUDY, Analysis, make
+from tcpfair.papers.papers import MeasureValues
+from tcpfair.runs.study import STUDY, make
 from tests.measures.made import ANALYSIS
 from tests.runs.test_study import ALGORITHMS, values
 
-OF_STUDIES = {name: ANALYSIS[name] for name in Analysis.model_fields}
+OF_STUDIES = {name: ANALYSIS[name] for name in MeasureValues.model_fields}
 TRAFFIC = {
     "short": {
         "protocol": "reno",
