@@ -46,7 +46,7 @@ def test_readme_quotes_the_baseline():
     [
         ("the packet lab shows {0:.2f} for replicate 0", "Reno", 0.01),
         ("The ratio rises to {0:.2f},", "Reno", 1e-6),
-        ("In replicate 0 the ratio is {0:.2f}; the median of the 20 runs of figure 8 is {median:.2f}.", "Libra", 0.01),
+        ("In replicate 0 the ratio is {0:.3f}; the median of the 20 runs of figure 8 is {median:.2f}.", "Libra", 0.01),
         ("the ratio ranges from {least:.2f} to {most:.2f}. The mean is {mean:.2f},", "Reno", 1e-6),
         ("their mean is {all_mean:.2f}, from {all_least:.2f} to {all_most:.2f}.", "Reno", 1e-6),
     ],
