@@ -82,6 +82,19 @@ def test_a_run_that_ends_before_its_measurement_is_measured_from_its_start(brows
 
 
 @needs_chromium
+def test_a_setting_of_the_paper_states_that_it_changes_both_scenarios(browser):
+    before = browser.run(SHOWN)
+    browser.run("location.hash = '#preset=ogura/loss_sweep&protocol=Reno&loss_rate=0.01'")
+    browser.wait(REST, before)
+    labels = (
+        "return [...document.querySelectorAll('#tours .named label')].slice(0, 2).map((label) => label.textContent)"
+    )
+    assert browser.run(labels) == ["Protocol", "Loss rate"]
+    browser.run("document.querySelector('[data-key=compare]').click()")
+    assert browser.run(labels) == ["Protocol, A and B", "Loss rate, A and B"]
+
+
+@needs_chromium
 def test_undo_of_an_edit_that_was_taken_back_changes_nothing(browser):
     before = browser.run(SHOWN)
     for value in ("50", "100"):

@@ -95,7 +95,8 @@ tcpfair.picker = (() => {
     function axis(name) {
       const { preset } = lab.side();
       const values = preset && presets[preset.paper][preset.experiment].grid[name];
-      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options: values, get: () => held(name), set: (value) => lab.move(name, value) }));
+      const label = `${[AXES[name] || name].flat().at(-1)}${tcpfair.lab.sides().length > 1 ? ", A and B" : ""}`;
+      return values && ((key) => choice({ label, key, options: values, get: () => held(name), set: (value) => lab.move(name, value) }));
     }
 
     /** The point of another grid that has as much as it can of this one. */

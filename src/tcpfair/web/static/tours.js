@@ -110,7 +110,7 @@ tcpfair.tours = (() => {
       event.preventDefault();
       const guess = tcpfair.inputs.parsed(box.value.includes(".") ? box.value : box.value.replace(",", "."));
       if (Number.isFinite(guess)) judge(String(box.value.trim().replace(",", ".").replace("−", "-"))).catch(failed);
-      else verdict.textContent = "A number is needed here.";
+      else verdict.textContent = "A number is needed here, such as 0.5.";
     };
     return make("form", { className: "tour-predict", on: { submit: check } },
       make("div", { className: "buttons" }, make("label", { htmlFor: id }, "Your prediction"), box, unit, make("button", { type: "submit" }, "Check")), verdict);
