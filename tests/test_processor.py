@@ -21,7 +21,8 @@ PLAIN = {
     "OPENBLAS_CORETYPE": "Nehalem",
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable",
 }
-CORETYPES = ("Nehalem", "Sandybridge", "Haswell", "SkylakeX", "Zen")
+NO_AVX512 = pytest.mark.skipif("X86_V4" not in DISPATCHED.split(), reason="this processor has no AVX-512")
+CORETYPES = ("Nehalem", "Sandybridge", "Haswell", pytest.param("SkylakeX", marks=NO_AVX512), "Zen")
 
 needs_dispatch = pytest.mark.skipif(not DISPATCHED, reason="numpy has only its baseline for this processor")
 

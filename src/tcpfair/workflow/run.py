@@ -180,7 +180,8 @@ def build(
         writes_costs = targets is None and bool(plan.of_kind("report"))
         if plan.stale if targets is None else targets:
             # by name: rule `all` would be one more job, after which Snakemake's limit of jobs per second waits for a second
-            wanted = [str(path.relative_to(plan.root)) for path in (plan.targets() if targets is None else targets)]
+            left = [target for target in plan.targets() if not target.is_file()] if targets is None else targets
+            wanted = [str(path.relative_to(plan.root)) for path in left]
             if writes_costs:  # imports take a second, so do them while Snakemake starts
                 Thread(target=import_module, args=["tcpfair.verdicts.report"], daemon=True).start()
             status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
