@@ -173,6 +173,16 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
         assert part in text
 
 
+def test_snakemake_is_asked_for_the_outputs_that_are_missing(root, monkeypatch):
+    """By name; the Snakefile has no rule for the others."""
+    missing = finish(make_plan(root)).of_kind("judge")[0].folder
+    shutil.rmtree(missing)
+    asked = []
+    monkeypatch.setattr(run, "snakemake", lambda root, arguments, *how: asked.extend(arguments) or 0)
+    run.build(make_plan(root))
+    assert asked[:-2] == [f"{missing.relative_to(root)}/made.json"] and asked[-2] == "--configfile"
+
+
 def test_exhibits_that_failed_are_named_with_their_reason_those_that_were_asked_for(root):
     plan = finish(make_plan(root))
     for step in plan.of_kind("draw"):
