@@ -111,7 +111,8 @@ def simulate(
     """
     if "capacity_bps" in settings and not any(isinstance(each, Scenario) for each in flows):
         stated = settings["capacity_bps"]  # `Run.but` of a Scenario gives both
-        if not _is_positive(stated) or np.ndim(rate_mbps) or stated / BPS_PER_MBPS != rate_mbps:
+        same = isinstance(rate_mbps, float) and _is_positive(stated) and stated / BPS_PER_MBPS == rate_mbps
+        if not same:
             raise InputError("simulate: capacity_bps: give rate_mbps instead")
     flows = tuple(dict(each) if isinstance(each, Mapping) else each for each in flows)  # later changes have no effect
     given = {"rate_mbps": rate_mbps, "buffer_bdp": buffer_bdp, "buffer_pkts": buffer_pkts, "duration_s": duration_s}
