@@ -100,8 +100,8 @@ def test_tables_of_two_sides_name_their_runs_and_long_names_fit_a_picture(browse
     browser.run("window.told = null")
     [picture] = saved(browser, "save-svg", ["cwnd"], 1)
     ends = browser.run(
-        """document.body.innerHTML = arguments[0];
-        const picture = document.querySelector("body > svg");
+        """document.body.insertAdjacentHTML("beforeend", arguments[0]);
+        const picture = document.body.lastElementChild;
         const edge = picture.getBoundingClientRect();
         const frame = picture.querySelector("rect[stroke]").getBoundingClientRect();
         return [...picture.querySelectorAll("tspan")].map((node) => node.getBoundingClientRect())
