@@ -256,7 +256,7 @@ class _EntryCompiler(_ApartCompiler):
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """The collector of garbage would visit numba's many lasting objects again and again, a sixth of the compiler's time."""
+    """The collector of garbage would visit numba's many lasting objects again and again, a tenth of the compiler's time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -164,7 +164,8 @@ def driven(width_px: int = 1440, height_px: int = 1000, *, is_quiet: bool = True
             browser = Browser(int(next(filter(None, lines))[1]), width_px, height_px)
             try:
                 yield browser
-                assert not is_quiet or browser.complaints() == []
+                complaints = browser.complaints() if is_quiet else []
+                assert not complaints, complaints
             finally:
                 browser.close()
         finally:

@@ -75,6 +75,20 @@ def test_what_is_missing_is_simulated_and_becomes_the_trace_of_its_experiment(ro
     assert run.build(make_plan(root), (), cores=1) == 0 and len(jobs.items) == begun
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rtt_ref_s: {value: 0.04,", "rtt_ref_s: {value: 0,", "rtt_ref_s: must be finite, from 1e-06 to inf"),
+        ("rtt_ref_s:", "rtt_reff_s:", "unknown parameter 'rtt_reff_s'"),
+    ],
+)
+def test_an_invalid_parameter_is_named_with_its_file_before_any_run(root, jobs, old, new, message):
+    edit(root / CONFIG, old, new)
+    with pytest.raises(InputError, match=rf"{CONFIG}: protocols\.Libra: cc libra: {message}"):
+        simulate.run(make_plan(root))
+    assert not jobs.items
+
+
 def test_a_trace_of_runs_that_other_traces_hold_is_made_without_simulating(root, jobs):
     whole = trace.read(make_trace(make_plan(root), "pair"))
     edit(root / CONFIG, "value: [Reno, Libra]", "value: [Libra]")

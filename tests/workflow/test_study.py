@@ -196,6 +196,16 @@ def test_runs_that_cannot_be_are_rows_with_the_reason(layout):
     assert any("payload_bytes must not exceed wire_bytes" in line for line in said)
 
 
+def test_an_invalid_parameter_is_refused_at_once_and_on_an_axis_only_its_runs(layout):
+    cubic = {"cc": "cubic", "params": {"C": 0}}
+    with pytest.raises(InputError, match=r"rtt\.yaml: protocols\.own: cc cubic: C: must be finite, from 1e-06 to inf"):
+        opened(layout, protocols={"own": cubic})
+    grid = {"protocol": ["own"], "rtt_ms": [20], "c": [0.4, 0]}
+    study = opened(layout, protocols={"own": cubic | {"params": {"C": "=c"}}}, grid=grid, replicates=1)
+    run(layout, study)
+    assert list(pd.read_parquet(studies.metrics_file(layout, study))["refused"] != "") == [False, True]
+
+
 def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout):
     given = values(measures=["ratio"])
     given["base"]["flows"] = given["base"]["flows"][:1]

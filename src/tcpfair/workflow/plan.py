@@ -602,6 +602,19 @@ def check_algorithms(paper: PaperConfig, path: Path) -> None:
             check_known(f"{path}: protocols.{label}.cc: protocol", [protocol.cc.value], cc.names())
 
 
+def check_params(paper: PaperConfig, where: str) -> None:
+    """InputError when a number among the parameters of a protocol is invalid; the engine checks those of grid variables."""
+    from tcpfair.cc.registry import param_values  # imports all algorithms, which only simulations need
+
+    for label, protocol in paper.protocols.items():
+        if isinstance(protocol.cc, Value):
+            stated = {name: each.value for name, each in protocol.params.items() if isinstance(each, Value)}
+            try:
+                param_values(protocol.cc.value, {name: x for name, x in stated.items() if isinstance(x, int | float)})
+            except InputError as error:
+                raise InputError(f"{where}: protocols.{label}: {error}") from None
+
+
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
     """The paper and the exhibit of an id as a user writes it; InputError with the known ones for an unknown one."""
     name = exhibit_id.split(".", 1)[0].strip().lower()

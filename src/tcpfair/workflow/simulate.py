@@ -22,7 +22,7 @@ from tcpfair.papers.papers import load_paper
 from tcpfair.runs import outputs, store, trace
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, How, Item, Made
-from tcpfair.workflow.plan import Pair, Plan
+from tcpfair.workflow.plan import Pair, Plan, check_params
 
 STEP = "simulate"
 ITEM_S = 8.0  # planned length of an item, which a kill costs; a few times longer on a slow core
@@ -82,6 +82,8 @@ def run(plan: Plan, pairs: Sequence[Pair] = (), cores: int = 1, profile: str = "
     Raises `executor.FailedItemsError` when runs failed, after the traces of the other experiments were assembled.
     """
     todo = [pair for pair in pairs or plan.experiments if plan.traces[pair] is None]
+    for paper in dict.fromkeys(paper for paper, _ in todo):
+        check_params(plan.papers[paper], str(plan.layout.paper_config(paper)))
     campaign = campaign_of(plan, todo)
     for item in campaign.items:  # an existing folder of this name is damaged
         outputs.discard(campaign.store / item.name)

@@ -40,6 +40,7 @@ from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, How, Item, Made
+from tcpfair.workflow.plan import check_params
 
 STEP = "study"  # its name among the benchmarks
 _SLICE_S = 30  # planned length of a slice, the most that a kill costs
@@ -55,7 +56,9 @@ _TRIAL_SAMPLES = 4  # length of the trial run before all others
 
 def opened(path: Path) -> Study:
     """The study of a file. Raises InputError with one line."""
-    return load(path, cc.names(), READS)
+    study = load(path, cc.names(), READS)
+    check_params(study.paper, study.where)
+    return study
 
 
 def metrics_file(layout: Layout, study: Study) -> Path:
